@@ -8,6 +8,7 @@ These are read-only snapshots; the memory owns the live state. Positions are in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -293,6 +294,8 @@ class PlanningContext:
         waypoints_left: Budget.
         stop_radius: Distance within which the last landmark must be grounded to stop, metres.
         global_tform_odom: (4, 4), maps panorama geometry into the frame of the graph.
+        recall: Returns the (H, W, 3) RGB view (waypoint, view) of the past, or raises
+            UnknownReference; the call-back behind the recall tool.
     """
 
     instruction: str
@@ -311,3 +314,4 @@ class PlanningContext:
     waypoints_left: int = 40
     stop_radius: float = 1.5
     global_tform_odom: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
+    recall: Callable[[int, int], NDArray[np.uint8]] | None = None

@@ -115,7 +115,7 @@ def _support(segment: Segment, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 def _centre(
     segment: Segment, rows: NDArray[np.intp], columns: NDArray[np.intp]
 ) -> tuple[float, float]:
-    """Return column and row of the middle: of the box, which also holds for rings like doorways."""
+    """Return column and row of the box's middle, which holds for rings like doorways too."""
     left, top, right, bottom = segment.box_xyxy
     if segment.mask is None or not len(rows):
         return (left + right - 1.0) / 2.0, (top + bottom - 1.0) / 2.0
