@@ -52,6 +52,7 @@ class SimulatorConfig:
     max_depth: float = 10.0
     depth_noise: float = 0.0  # sigma at 1 m, metres; grows with the square of depth
     depth_dropout: float = 0.0  # fraction of pixels without reading
+    depth_edge_holes: bool = False  # no reading right behind a nearer edge
     odometry_noise: float = 0.0  # relative error of odometry increments
     seed: int = 0
 
