@@ -1,0 +1,254 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./vln demo`: the whole stack on a simulator, three instructions, a table and a report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from vln_core.errors import VlnError
+from vln_sim_bridge.episodes import load_episodes
+from vln_sim_bridge.scene import load_scene, resolve_scene
+
+from vln_cli.launch import launch_command
+
+_SUCCESS_RADIUS = 3.0
+_READY_TIMEOUT = 90.0
+_STOP_TIMEOUT = 12.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """One instruction with its start and, where known, its goal in the world (m, rad)."""
+
+    instruction: str
+    start: tuple[float, float, float]
+    goal: tuple[float, float] | None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the demo; 0 if it ran to its end, whatever the robot achieved."""
+    options = _parse(argv)
+    console = Console(stderr=options.json, highlight=False)
+    started = time.monotonic()
+    try:
+        folder = resolve_scene(options.scene or f'apartment:{options.seed}')
+        tasks = _tasks(folder, options.instruction)
+    except VlnError as error:
+        console.print(f'[red]error:[/red] {error}')
+        return 2
+    out = options.out or Path('runs') / time.strftime('demo-%Y%m%d-%H%M%S')
+    out.mkdir(parents=True, exist_ok=True)
+    console.print(f'scene {folder.name}, simulator {options.sim}; log and report in {out}')
+    environment = _environment()
+    with (out / 'stack.log').open('w') as log:
+        stack = _start(options, folder, environment, log)
+        try:
+            rows, reports = _run(options, folder, tasks, stack, console)
+        except _Failed as failure:
+            console.print(f'[red]error:[/red] {failure}')
+            console.print(_tail(out / 'stack.log'))
+            return 1
+        except KeyboardInterrupt:
+            console.print('stopped')
+            return 130
+        finally:
+            if not options.keep:
+                _stop(stack)
+    summary = _summary(options, folder, rows, time.monotonic() - started)
+    (out / 'result.json').write_text(json.dumps(summary, indent=1))
+    _write_report(out / 'report.html', options, folder, reports)
+    console.print(_table(rows, summary))
+    console.print(f'report: {out / "report.html"}')
+    if options.keep:
+        domain = environment['ROS_DOMAIN_ID']
+        console.print(
+            f'the stack keeps running (process {stack.pid}, ROS_DOMAIN_ID={domain}); '
+            f'end it with: kill {stack.pid}'
+        )
+    if options.json:
+        print(json.dumps(summary))  # noqa: T201
+    return 0
+
+
+class _Failed(Exception):
+    """The stack did not start or broke down; the message is for people."""
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog='vln demo',
+        description='Start the stack on a simulator, give instructions, write a report.',
+    )
+    parser.add_argument('--sim', choices=['raycast', 'habitat'], default='raycast')
+    parser.add_argument('--scene', help='apartment:SEED, small_house or a scene folder')
+    parser.add_argument('--seed', type=int, default=0, help='apartment to generate (default 0)')
+    parser.add_argument(
+        '--instruction',
+        action='append',
+        default=[],
+        help='your own words from the start of the scene; may be given again',
+    )
+    parser.add_argument('--layout', choices=['compact', 'separate'], default='compact')
+    parser.add_argument('--out', type=Path, help='folder for log and report (default runs/...)')
+    parser.add_argument('--json', action='store_true', help='print the result as one last line')
+    parser.add_argument('--keep', action='store_true', help='leave the stack running afterwards')
+    return parser.parse_args(argv)
+
+
+def _tasks(folder: Path, instructions: Sequence[str]) -> list[Task]:
+    if instructions:
+        start = load_scene(folder).start
+        return [Task(words, (start[0], start[1], start[2]), None) for words in instructions]
+    return [Task(e.instruction, e.start, e.goal) for e in load_episodes(folder)[:3]]
+
+
+def _environment() -> dict[str, str]:
+    """Keep the demo away from robots in the network: this machine only, a domain of its own."""
+    os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    return dict(os.environ)
+
+
+def _start(
+    options: argparse.Namespace, folder: Path, environment: dict[str, str], log: IO[str]
+) -> subprocess.Popen[bytes]:
+    arguments = {
+        'sim': options.sim,
+        'scene': str(folder),
+        'lockstep': 'true',
+        'layout': options.layout,
+    }
+    command = launch_command('sim.launch.xml', arguments)
+    return subprocess.Popen(
+        command, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    )
+
+
+def _stop(stack: subprocess.Popen[bytes]) -> None:
+    if stack.poll() is None:
+        stack.send_signal(signal.SIGINT)
+        try:
+            stack.wait(_STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            os.killpg(stack.pid, signal.SIGKILL)
+            stack.wait()
+
+
+def _run(
+    options: argparse.Namespace,
+    folder: Path,
+    tasks: Sequence[Task],
+    stack: subprocess.Popen[bytes],
+    console: Console,
+) -> tuple[list[dict[str, object]], list[object]]:
+    import rclpy
+
+    from vln_cli.demo_client import DemoClient, StackError
+    from vln_cli.demo_report import episode_report
+
+    rclpy.init(args=[])
+    rows: list[dict[str, object]] = []
+    reports: list[object] = []
+    try:
+        client = DemoClient(lambda text: console.print(f'    {text}', style='dim'))
+        with console.status('starting the stack'):
+            client.wait_for_stack(_READY_TIMEOUT, lambda: stack.poll() is None)
+        for number, task in enumerate(tasks, start=1):
+            console.print(f'[bold]{number}/{len(tasks)}[/bold] {task.instruction}')
+            client.place(*task.start)
+            recording = client.follow(task.instruction, lambda: stack.poll() is None)
+            distance = client.distance_to(*task.goal) if task.goal else None
+            row = _row(task, recording, distance)
+            rows.append(row)
+            reports.append(episode_report(folder, task.goal, row, recording, client.map_image()))
+            mark = '[green]success[/green]' if row['success'] else '[red]failure[/red]'
+            console.print(f'    {mark}: {row["reason"]}')
+    except StackError as error:
+        raise _Failed(str(error)) from error
+    finally:
+        rclpy.try_shutdown()
+    return rows, reports
+
+
+def _row(task: Task, recording, distance: float | None) -> dict[str, object]:  # noqa: ANN001
+    result = recording.result
+    near = distance is None or distance <= _SUCCESS_RADIUS
+    finite = distance is not None and math.isfinite(distance)
+    return {
+        'instruction': task.instruction,
+        'success': bool(result.is_verified and near),
+        'distance_m': round(distance, 3) if finite else None,
+        'decisions': int(result.num_decisions),
+        'collisions': int(recording.num_collisions),
+        'seconds': round(recording.seconds, 1),
+        'reason': result.error_msg,
+    }
+
+
+def _summary(
+    options: argparse.Namespace, folder: Path, rows: Sequence[dict[str, object]], seconds: float
+) -> dict[str, object]:
+    return {
+        'sim': options.sim,
+        'scene': folder.name,
+        'seed': options.seed,
+        'successes': sum(bool(row['success']) for row in rows),
+        'collisions': sum(int(row['collisions']) for row in rows),  # type: ignore[call-overload]
+        'seconds': round(seconds, 1),
+        'episodes': list(rows),
+    }
+
+
+def _table(rows: Sequence[dict[str, object]], summary: dict[str, object]) -> Table:
+    table = Table(title=f'{summary["successes"]} of {len(rows)} instructions followed')
+    for name in ('instruction', 'success', 'distance', 'decisions', 'collisions', 'time'):
+        table.add_column(name, overflow='fold')
+    for row in rows:
+        distance = 'not known' if row['distance_m'] is None else f'{row["distance_m"]:.2f} m'
+        table.add_row(
+            str(row['instruction']),
+            '[green]yes[/green]' if row['success'] else '[red]no[/red]',
+            distance,
+            str(row['decisions']),
+            str(row['collisions']),
+            f'{row["seconds"]:.0f} s',
+        )
+    return table
+
+
+def _write_report(
+    path: Path, options: argparse.Namespace, folder: Path, reports: Sequence[object]
+) -> None:
+    from vln_core import __version__
+    from vln_core.evaluation.report import write_report
+
+    facts = {
+        'scene': folder.name,
+        'simulator': options.sim,
+        'planner': 'rules',
+        'detector': 'simulated',
+        'version': __version__,
+    }
+    write_report(path, 'Demo of the VLN stack', facts, reports)  # type: ignore[arg-type]
+
+
+def _tail(path: Path, lines: int = 15) -> str:
+    return '\n'.join(path.read_text(errors='replace').splitlines()[-lines:])
+
+
+if __name__ == '__main__':
+    sys.exit(main())
