@@ -1,0 +1,93 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every node of the stack has: a claim on its name, a heartbeat, diagnostics."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from vln_core.errors import ConfigError
+
+from vln_nodes import qos
+from vln_nodes.heartbeat import HeartbeatPublisher
+
+STEADY = Clock(clock_type=ClockType.STEADY_TIME)
+
+
+def steady_now() -> float:
+    """Return seconds of the steady clock, which no simulation and no NTP moves."""
+    return STEADY.now().nanoseconds * 1e-9
+
+
+class StackNode(Node):
+    """A node that is alone under its name, shows that it lives, and says how it is."""
+
+    def __init__(self, name: str) -> None:
+        """Create the node.
+
+        Raises:
+            ConfigError: A node of this name runs already on this machine in this ROS domain.
+        """
+        super().__init__(name)
+        self._claim = claim_name(self.get_fully_qualified_name())
+        self._heartbeat = HeartbeatPublisher(self)
+        self._health = DiagnosticStatus(
+            name=self.get_fully_qualified_name(), hardware_id='none', message='starting'
+        )
+        self._health_publisher = self.create_publisher(DiagnosticArray, 'diagnostics', qos.EVENTS)
+        self._health_timer = self.create_timer(1.0, self._publish_health, clock=STEADY)
+
+    def report(self, *, error: str = '', warning: str = '', **values: object) -> None:
+        """Set what the node says about itself; no error and no warning means that it is well."""
+        status = self._health
+        status.level = (
+            DiagnosticStatus.ERROR
+            if error
+            else DiagnosticStatus.WARN
+            if warning
+            else DiagnosticStatus.OK
+        )
+        status.message = error or warning or 'ok'
+        if values:
+            status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+
+    def _publish_health(self) -> None:
+        message = DiagnosticArray(status=[self._health])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._health_publisher.publish(message)
+
+    def close(self) -> None:
+        """Leave the robot safe and end workers; called once, with the context still alive."""
+
+
+def claim_name(full_name: str) -> IO[str]:
+    """Take the machine-wide lock of a node name; the process's death frees it.
+
+    Two stacks that publish into one graph would steer one robot, and discovery is too slow to
+    notice before the first message. Stacks on other machines are found by the safety node.
+
+    Raises:
+        ConfigError: Another process holds it.
+    """
+    domain = os.environ.get('ROS_DOMAIN_ID') or '0'
+    digest = hashlib.sha256(full_name.encode()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f'vln-{os.getuid()}'
+    folder.mkdir(mode=0o700, exist_ok=True)
+    lock = (folder / f'{domain}-{digest}.lock').open('a')
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise ConfigError(
+            f'{full_name} runs already in ROS domain {domain}: stop the other stack, or start '
+            'this one with another namespace or ROS_DOMAIN_ID'
+        ) from error
+    return lock

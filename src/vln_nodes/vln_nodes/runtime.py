@@ -1,0 +1,154 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""How every process of the stack starts and ends.
+
+The main thread only waits for signals; each node has a SingleThreadedExecutor in a thread of its
+own. SIGINT, SIGTERM and SIGHUP lead to the same orderly end, with the context still alive, so
+that a node can send its last message: rclpy's own handlers would cut it off first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from vln_core.errors import VlnError
+
+from vln_nodes.base import StackNode
+from vln_nodes.ros_logging import forward_logging
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """One thread for what is slower than a callback may be; calls run in order."""
+
+    def __init__(self, node: Node, name: str) -> None:
+        self._node = node
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future:
+        """Run ``function`` in the worker; the returned future can be awaited in a callback."""
+        future: Future = Future(executor=self._node.executor)
+        self._pool.submit(self._run, future, function, args)
+        return future
+
+    def _run(self, future: Future, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        try:
+            result = function(*args)
+        except Exception as error:  # re-raised where the future is awaited
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+        executor = self._node.executor
+        if executor is not None:
+            executor.wake()  # a future set from outside does not end the executor's wait
+
+    def close(self) -> None:
+        """Drop what waits; what runs is left to end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) -> int:
+    """Run nodes in this process until a signal comes; return the process's exit code.
+
+    Args:
+        factories: Each makes a node; more than one share the process, each with its own thread.
+        args: Command line; ``sys.argv`` by default.
+    """
+    stop = threading.Event()
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: stop.set())
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    nodes: list[StackNode] = []
+    runners: list[_Runner] = []
+    code = 0
+    try:
+        for factory in factories:
+            nodes.append(factory())
+            forward_logging(nodes[-1].get_logger(), 'vln_core')
+            forward_logging(nodes[-1].get_logger(), 'vln_nodes')
+        runners = [_Runner(node, stop) for node in nodes]
+        stop.wait()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except VlnError as error:
+        _say(nodes, str(error))
+        code = 2
+    finally:
+        code = max([code, *(runner.end() for runner in runners)])
+        for node in nodes:
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return code
+
+
+def main(*factories: Callable[[], StackNode]) -> None:
+    """Run nodes and leave the process with their exit code."""
+    code = run(*factories)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A worker may hang in a model call or a driver; everything that matters has been closed.
+    os._exit(code)
+
+
+class _Runner:
+    """A node's executor in a thread of its own."""
+
+    def __init__(self, node: StackNode, stop: threading.Event) -> None:
+        self._node = node
+        self._stop = stop
+        self._code = 0
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(node)
+        self._thread = threading.Thread(target=self._spin, name=node.get_name(), daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._executor.spin_once(timeout_sec=0.2)
+        except ExternalShutdownException:
+            pass
+        except VlnError as error:
+            _say([self._node], str(error))
+            self._code = 2
+        except Exception:
+            _logger.exception('%s failed', self._node.get_name())
+            self._code = 1
+        finally:
+            self._close_node()
+            self._stop.set()
+
+    def _close_node(self) -> None:
+        try:
+            self._node.close()
+        except Exception:
+            _logger.exception('%s did not close in order', self._node.get_name())
+            self._code = 1
+
+    def end(self) -> int:
+        """Stop the thread and return its exit code."""
+        self._stop.set()
+        self._executor.wake()
+        self._thread.join(timeout=3.0)
+        self._executor.shutdown(timeout_sec=0.5)
+        return self._code
+
+
+def _say(nodes: Sequence[StackNode], message: str) -> None:
+    """One clear line, also where no node exists yet."""
+    name = nodes[-1].get_name() if nodes else 'vln'
+    sys.stderr.write(f'[{name}] {message}\n')
