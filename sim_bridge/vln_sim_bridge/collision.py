@@ -11,6 +11,7 @@ import logging
 import math
 from collections import OrderedDict
 
+import cv2
 import numpy as np
 import skfmm
 from numpy.typing import NDArray
@@ -29,7 +30,10 @@ _SUBSTEP = 0.01
 _RELEASE = 0.01
 _SNAP = 0.6
 _GOAL_CACHE = 32
-_SAMPLES_PER_CHUNK = 2_000_000
+_SAMPLES_PER_CHUNK = 1_000_000
+_LARGE = 0.2
+_SUBCELL_BITS = 4
+_SUBCELLS = 1 << _SUBCELL_BITS
 
 
 class ClearanceMap:
@@ -118,7 +122,8 @@ def rasterise(
 ) -> NDArray[np.bool_]:
     """Mark the cells under the part of some triangles inside a height band.
 
-    Triangles are sampled at half a cell, which also catches walls seen edge-on.
+    Large triangles are clipped and drawn, small ones sampled at half a cell; both catch walls seen
+    edge-on.
 
     Args:
         corners: (M, 3, 3) metres, ROS world.
@@ -129,24 +134,47 @@ def rasterise(
     Returns:
         ``shape`` bool.
     """
-    grid = np.zeros(shape, np.bool_)
+    grid = np.zeros(shape, np.uint8)
     if not len(corners):
-        return grid
-    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
-    # Counts are rounded up to powers of two, so that few groups remain.
-    counts = np.maximum(np.ceil(sides.max(axis=1) / (0.5 * CELL)), 1.0)
-    exponents = np.ceil(np.log2(counts)).astype(int)
-    for exponent in np.unique(exponents).tolist():
-        weights = _barycentric(1 << exponent)
-        members = corners[exponents == exponent]
+        return grid.astype(np.bool_)
+    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    for triangle in corners[sides > _LARGE]:
+        polygon = _clip(triangle, band)
+        if len(polygon):
+            # fillConvexPoly also draws the outline, which is all there is of an upright wall.
+            cells = np.rint((polygon[:, :2] - low) / CELL * _SUBCELLS).astype(np.int32)
+            cv2.fillConvexPoly(grid, cells, 1, lineType=cv2.LINE_8, shift=_SUBCELL_BITS)
+    small = corners[sides <= _LARGE]
+    counts = np.maximum(np.ceil(sides[sides <= _LARGE] / (0.5 * CELL)), 1.0).astype(int)
+    for count in np.unique(counts).tolist():
+        weights = _barycentric(count)
+        members = small[counts == count]
         size = max(1, _SAMPLES_PER_CHUNK // len(weights))
         for start in range(0, len(members), size):
             points = np.einsum('kc,mcd->mkd', weights, members[start : start + size])
             points = points.reshape(-1, 3)
             points = points[(points[:, 2] >= band[0]) & (points[:, 2] <= band[1])]
             cells = np.rint((points[:, :2] - low) / CELL).astype(int)
-            grid[cells[:, 1], cells[:, 0]] = True
-    return grid
+            grid[cells[:, 1], cells[:, 0]] = 1
+    return grid.astype(np.bool_)
+
+
+def _clip(triangle: NDArray[np.float64], band: tuple[float, float]) -> NDArray[np.float64]:
+    """Return the (K, 3) corners of the part of a triangle inside a height band; K may be 0."""
+    polygon = triangle
+    for sign, limit in ((1.0, band[0]), (-1.0, -band[1])):
+        if not len(polygon):
+            break
+        above = sign * polygon[:, 2] - limit
+        kept = []
+        for k in range(len(polygon)):
+            a, b = above[k - 1], above[k]
+            if (a < 0.0) != (b < 0.0):
+                kept.append(polygon[k - 1] + a / (a - b) * (polygon[k] - polygon[k - 1]))
+            if b >= 0.0:
+                kept.append(polygon[k])
+        polygon = np.array(kept).reshape(-1, 3)
+    return polygon
 
 
 def _barycentric(n: int) -> NDArray[np.float64]:

@@ -12,14 +12,12 @@ import open3d as o3d
 from numpy.typing import NDArray
 
 from vln_core.geometry.transforms import camera_mount_tform, planar_tform
+from vln_sim_bridge import painting
 from vln_sim_bridge.collision import ClearanceMap, DiscBody
 from vln_sim_bridge.meshes import TriangleSoup, load_soup
 from vln_sim_bridge.noise import DepthNoise, OdometryNoise
 from vln_sim_bridge.scene import Scene, load_scene
 from vln_sim_bridge.simulator import Frame, Label, RobotState, SimulatorConfig
-
-_BACKGROUND = np.array([110, 130, 150], np.uint8)
-_LIGHT = np.array([0.35, 0.2, 0.9]) / np.linalg.norm([0.35, 0.2, 0.9])
 
 
 class RaycastSimulator:
@@ -35,7 +33,7 @@ class RaycastSimulator:
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.labels: Mapping[int, Label] = labels_of(self.scene)
         soup = load_soup(self.scene)
-        self._painter = Painter(soup)
+        self._painter = painting.Painter(soup)
         self._world = ray_scene(soup)
         self._rays = camera_rays(config)
         self._body = DiscBody(ClearanceMap.from_soup(soup, config.robot_height), config.robot_radius)
@@ -86,15 +84,19 @@ class RaycastSimulator:
 
     def render_at(self, world_tform_camera: NDArray[np.float64]) -> Frame:
         """Take noise-free images from any (4, 4) pose of the optical frame in the world."""
-        origin = world_tform_camera[:3, 3].astype(np.float32)
         rays = np.empty((len(self._rays), 6), np.float32)
-        rays[:, :3] = origin
-        rays[:, 3:] = self._rays @ world_tform_camera[:3, :3].T.astype(np.float32)
+        painting.fill_rays(
+            self._rays,
+            np.ascontiguousarray(world_tform_camera[:3, :3], dtype=np.float32),
+            world_tform_camera[:3, 3].astype(np.float32),
+            rays,
+        )
         hits = self._world.cast_rays(o3d.core.Tensor.from_numpy(rays), nthreads=1)
+        rgb, semantic = self._painter.paint(
+            hits['primitive_ids'].numpy(), hits['primitive_uvs'].numpy()
+        )
         # Directions have z = 1 in the optical frame, so that the ray parameter is the depth.
         depth = hits['t_hit'].numpy()
-        triangle = hits['primitive_ids'].numpy()
-        rgb, semantic = self._painter.paint(triangle, hits['primitive_uvs'].numpy())
         depth = np.where(depth <= self.config.max_depth, depth, np.float32(np.inf))
         shape = (self.config.height, self.config.width)
         return Frame(rgb.reshape(*shape, 3), depth.reshape(shape), semantic.reshape(shape))
@@ -133,52 +135,3 @@ def ray_scene(soup: TriangleSoup) -> o3d.t.geometry.RaycastingScene:
     world = o3d.t.geometry.RaycastingScene(nthreads=1)
     world.add_triangles(o3d.core.Tensor.from_numpy(vertices), o3d.core.Tensor.from_numpy(faces))
     return world
-
-
-class Painter:
-    """Looks up colour and semantic id of ray hits: nearest texel, shaded by the face's normal."""
-
-    def __init__(self, soup: TriangleSoup) -> None:
-        """Lay all textures out in one table and precompute what depends on the triangle only."""
-        sizes = np.array([picture.shape[:2] for picture in soup.textures], np.int64)
-        starts = np.concatenate([[0], np.cumsum(sizes.prod(axis=1))])[:-1]
-        table = np.concatenate([picture.reshape(-1, 3) for picture in soup.textures])
-        self._texels = np.ascontiguousarray(table)
-        # Row M stands for "no hit".
-        count = len(soup)
-        self._start = np.append(starts[soup.texture], 0).astype(np.int32)
-        size = np.concatenate([sizes[soup.texture], [[1, 1]]])
-        self._size = size.astype(np.int32)
-        uv = soup.corner_uv.astype(np.float32) * size[:-1, None, ::-1].astype(np.float32)
-        self._uv = np.zeros((count + 1, 3, 2), np.float32)
-        self._uv[:count, 0] = uv[:, 0]
-        self._uv[:count, 1:] = uv[:, 1:] - uv[:, :1]
-        # Both sides of a face are lit alike: models do not agree on the order of corners.
-        lambert = np.abs(soup.normals @ _LIGHT)
-        shade = (0.55 + 0.45 * lambert)[:, None]
-        self._gain = np.ones((count + 1, 3), np.float32)
-        self._gain[:count] = soup.tint * shade
-        self._owner = np.append(soup.owner, np.uint32(0)).astype(np.uint32)
-        self._count = count
-
-    def paint(
-        self, triangle: NDArray[np.uint32], barycentric: NDArray[np.float32]
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-        """Return (N, 3) uint8 colours and (N,) uint32 ids of ray hits.
-
-        Args:
-            triangle: (N,) row of the soup; anything beyond its end means no hit.
-            barycentric: (N, 2) weights of the second and third corner.
-        """
-        row = np.minimum(triangle, np.uint32(self._count)).astype(np.int32)
-        corner = self._uv[row]
-        uv = corner[:, 0] + corner[:, 1] * barycentric[:, :1] + corner[:, 2] * barycentric[:, 1:]
-        size = self._size[row]
-        cells = np.floor(uv).astype(np.int32)
-        column = cells[:, 0] % size[:, 1]
-        # Texture coordinates count v upwards, pictures rows downwards.
-        line = size[:, 0] - 1 - cells[:, 1] % size[:, 0]
-        texel = self._texels[self._start[row] + line * size[:, 1] + column]
-        rgb = (texel * self._gain[row]).astype(np.uint8)
-        rgb[row == self._count] = _BACKGROUND
-        return rgb, self._owner[row]
