@@ -1,0 +1,302 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Furnish rooms: pieces stand against walls and never close a walkway or a doorway."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import ndimage
+
+from vln_sim_bridge.apartments import furniture
+from vln_sim_bridge.apartments.layout import Plan, Room
+from vln_sim_bridge.apartments.raster import BODY_HEIGHT, CELL, Raster, footprint_distance
+from vln_sim_bridge.apartments.shape import Part, bounds_of, placed
+
+WALKWAY = 0.8  # free width that stays everywhere one must walk
+REACH = 1.2  # the robot's centre comes this near to every piece
+_DOOR_ZONE = 0.95  # depth that stays free before a doorway
+
+# room type -> pieces in the order they are placed; '?' = only in some rooms
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    'living room': ('sofa', 'television', 'coffee table', 'bookshelf', 'armchair', 'rug', '?fireplace',
+                    '?piano', 'plant', 'lamp', '?cabinet', 'vase', 'painting', 'window', '?clock', '?air conditioner'),
+    'kitchen': ('refrigerator', 'stove', 'sink', 'kitchen counter', 'microwave', 'trash can',
+                '?dining table', '?cabinet', 'window', 'clock'),
+    'bedroom': ('bed', 'wardrobe', 'nightstand', 'dresser', 'lamp', '?desk', '?plant', 'rug', 'window',
+                'curtain', 'mirror', '?painting', '?laundry basket'),
+    'bathroom': ('toilet', '=tub', 'sink', 'mirror', 'laundry basket', '?washing machine', '?trash can'),
+    'dining room': ('dining table', 'cabinet', 'plant', 'painting', 'window', 'vase', '?clock', '?lamp'),
+    'office': ('desk', 'bookshelf', 'computer', 'lamp', 'trash can', '?plant', 'window', 'painting', '?bookshelf'),
+    'laundry room': ('washing machine', 'laundry basket', 'cabinet', '?box', '?sink', 'window'),
+    'gym': ('treadmill', 'dumbbell', 'bench', 'ball', 'mirror', 'plant', 'window', '?air conditioner'),
+    'storage room': ('box', 'bicycle', 'bookshelf', '?box', '?trash can'),
+    'corridor': ('shoe rack', 'painting', 'coat rack', 'plant', 'painting', '?bench', '?clock'),
+}  # fmt: skip
+_WALL_Z = {'mirror': 0.9, 'painting': 1.35, 'clock': 1.75, 'window': 0.95, 'air conditioner': 2.15}
+_ON_TOP = {'microwave': ('kitchen counter',), 'computer': ('desk',), 'vase': ('coffee table', 'dining table', 'cabinet', 'table')}
+_FREE_STANDING = {'coffee table', 'dining table'}
+
+
+@dataclass(eq=False)
+class Item:
+    """One placed piece: parts in world coordinates."""
+
+    category: str
+    room: int
+    parts: list[Part]
+    yaw: float = 0.0
+    on_floor: bool = True
+    bounds: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bounds = bounds_of(self.parts)
+
+    @property
+    def front(self) -> tuple[float, float]:
+        """Unit vector out of the front of the piece."""
+        return round(-float(np.sin(self.yaw)), 6), round(float(np.cos(self.yaw)), 6)
+
+
+def mark(raster: Raster, parts: list[Part]) -> None:
+    """Block the cells under every part that stands in the robot's way."""
+    for part in parts:
+        (x0, y0, z0), (x1, y1, z1) = part.bounds
+        if z1 > BODY_HEIGHT[0] and z0 < BODY_HEIGHT[1]:
+            raster.fill(x0, y0, x1, y1, True)
+
+
+class RoomFurnisher:
+    """Places pieces in one room, one after the other."""
+
+    def __init__(self, rng: np.random.Generator, plan: Plan, room: Room) -> None:
+        """Prepare the empty room and the zones before its doorways."""
+        self.rng, self.plan, self.room = rng, plan, room
+        self.items: list[Item] = []
+        self.x0, self.y0, self.x1, self.y1 = room.inner
+        self.raster = Raster((self.x0, self.y0), (self.x1, self.y1))
+        self.raster.blocked[:] = False
+        # full-height rectangles (lo, hi) where nothing may stand
+        self.zones: list[tuple[np.ndarray, np.ndarray]] = []
+        self.approaches: list[tuple[float, float]] = []
+        for door in plan.doorways:
+            if room.id in door.rooms:
+                self._keep_free(door)
+        if len(room.rects) > 1:
+            bx0, by0, bx1, _ = room.rects[1]
+            self.zones.append((np.array([bx0, by0 - 1.0, 0.0]), np.array([bx1, by0 + 0.1, 3.0])))
+            self.approaches.append(((bx0 + bx1) / 2, by0 - 0.5))
+
+    def _keep_free(self, door) -> None:
+        half = door.width / 2 + 0.12
+        ax, ay = (half, _DOOR_ZONE) if door.along_x else (_DOOR_ZONE, half)
+        self.zones.append((np.array([door.x - ax, door.y - ay, 0.0]),
+                           np.array([door.x + ax, door.y + ay, 3.0])))  # fmt: skip
+        dx, dy = (0.0, 0.5) if door.along_x else (0.5, 0.0)
+        sign = 1 if self.room.contains(door.x + dx, door.y + dy) else -1
+        self.approaches.append((door.x + sign * dx, door.y + sign * dy))
+
+    def add(self, category: str, tries: int = 24) -> bool:
+        """Place a piece if there is room for it."""
+        maker = furniture.MAKERS[category]
+        if category == 'sink' and self.room.type == 'kitchen':
+            maker = furniture.kitchen_sink
+        shape = maker(self.rng)
+        if category in _ON_TOP:
+            return self._add_on_top(category, shape)
+        if category == 'rug':
+            return self._add_rug(shape)
+        if category == 'nightstand':
+            return self._add_nightstand(shape)
+        if category == 'curtain':
+            return self._add_curtain(shape)
+        for _ in range(tries):
+            if category in _FREE_STANDING:
+                item = self._in_the_middle(category, shape)
+            else:
+                item = self._against_wall(category, shape)
+            if item is not None and self._accept(item):
+                return True
+        return False
+
+    def _against_wall(self, category: str, shape: list[Part]) -> Item | None:
+        low, high = bounds_of(shape)
+        wall = int(self.rng.integers(4))
+        yaw = wall * np.pi / 2  # 0: back to the south wall, 1: east, 2: north, 3: west
+        span = (self.x0, self.x1) if wall % 2 == 0 else (self.y0, self.y1)
+        half = (high[0] - low[0]) / 2 + 0.02
+        if span[1] - span[0] < 2 * half:
+            return None
+        along = float(self.rng.uniform(span[0] + half, span[1] - half))
+        if category not in _WALL_Z and self.rng.random() < 0.5:
+            # corners leave the most free floor
+            along = (span[0] + half, span[1] - half)[int(self.rng.integers(2))]
+        gap = 0.001 if category in _WALL_Z else 0.02
+        x, y = {0: (along, self.y0 + gap), 1: (self.x1 - gap, along),
+                2: (along, self.y1 - gap), 3: (self.x0 + gap, along)}[wall]  # fmt: skip
+        if category == 'window' and not self._is_outside(x, y):
+            return None
+        parts = placed(shape, x, y, yaw, _WALL_Z.get(category, 0.0))
+        return Item(category, self.room.id, parts, yaw, category not in _WALL_Z)
+
+    def _is_outside(self, x: float, y: float) -> bool:
+        left, bottom, right, top = self.plan.bounds
+        return min(x - left, right - x, y - bottom, top - y) < 0.15
+
+    def _in_the_middle(self, category: str, shape: list[Part]) -> Item | None:
+        yaw = float(self.rng.integers(2)) * np.pi / 2
+        low, high = bounds_of(placed(shape, 0, 0, yaw))
+        sofa = next((i for i in self.items if i.category == 'sofa'), None)
+        if category == 'coffee table' and sofa is not None:
+            yaw = sofa.yaw
+            centre = sofa.bounds.mean(0)
+            reach = (sofa.bounds[1] - sofa.bounds[0])[:2] / 2
+            fx, fy = sofa.front
+            gap = float(self.rng.choice([0.35, 0.4, 0.9]))
+            x = centre[0] + fx * (reach[0] + gap)
+            y = centre[1] + fy * (reach[1] + gap)
+        else:
+            room = np.array([self.x0 - low[0], self.y0 - low[1], self.x1 - high[0], self.y1 - high[1]])
+            if room[2] - room[0] < 1.6 or room[3] - room[1] < 1.6:
+                return None
+            x = float(self.rng.uniform(room[0] + 0.8, room[2] - 0.8))
+            y = float(self.rng.uniform(room[1] + 0.8, room[3] - 0.8))
+        return Item(category, self.room.id, placed(shape, x, y, yaw), yaw)
+
+    def _add_on_top(self, category: str, shape: list[Part]) -> bool:
+        hosts = [i for i in self.items if i.category in _ON_TOP[category]]
+        for host in hosts:
+            top = float(host.bounds[1][2])
+            centre = host.bounds.mean(0)
+            depth = bounds_of(shape)[1][1]
+            fx, fy = host.front
+            x, y = centre[0] - fx * depth / 2, centre[1] - fy * depth / 2
+            item = Item(category, self.room.id, placed(shape, x, y, host.yaw, top), host.yaw, False)
+            if not any(_overlap(item, o) for o in self.items if o is not host):
+                self.items.append(item)
+                return True
+        return False
+
+    def _add_rug(self, shape: list[Part]) -> bool:
+        host = next((i for i in self.items if i.category in ('coffee table', 'bed')), None)
+        if host is None:
+            return False
+        centre = host.bounds.mean(0)
+        fx, fy = host.front
+        ahead = 1.2 if host.category == 'bed' else 0.0
+        x, y = centre[0] + fx * (ahead - 0.6), centre[1] + fy * (ahead - 0.6)
+        item = Item('rug', self.room.id, placed(shape, x, y, host.yaw), host.yaw, False)
+        lo, hi = item.bounds
+        if lo[0] < self.x0 or lo[1] < self.y0 or hi[0] > self.x1 or hi[1] > self.y1:
+            return False
+        self.items.append(item)
+        return True
+
+    def _add_nightstand(self, shape: list[Part]) -> bool:
+        bed = next((i for i in self.items if i.category == 'bed'), None)
+        if bed is None:
+            return False
+        half = bounds_of(shape)[1][0]
+        width = (bed.bounds[1] - bed.bounds[0])[0 if abs(bed.front[1]) > 0.5 else 1] / 2
+        fx, fy = bed.front
+        back = bed.bounds.mean(0)[:2] - np.array([fx, fy]) * (bed.bounds[1] - bed.bounds[0])[:2] / 2
+        sides = [s for s in (1, -1)
+                 if self._accept(Item('nightstand', self.room.id, placed(
+                     shape, *(back + np.array([fy, -fx]) * s * (width + half + 0.04)), bed.yaw), bed.yaw))]
+        return bool(sides)
+
+    def _add_curtain(self, shape: list[Part]) -> bool:
+        window = next((i for i in self.items if i.category == 'window'), None)
+        if window is None:
+            return False
+        fx, fy = window.front
+        x, y = window.bounds.mean(0)[:2] - np.array([fx, fy]) * 0.03
+        item = Item('curtain', self.room.id, placed(shape, x, y, window.yaw), window.yaw, False)
+        if any(_overlap(item, o) for o in self.items if o is not window) or self._in_zone(item):
+            return False
+        lo, hi = item.bounds
+        if lo[0] < self.x0 or lo[1] < self.y0 or hi[0] > self.x1 or hi[1] > self.y1:
+            return False
+        self.items.append(item)
+        return True
+
+    def _in_zone(self, item: Item) -> bool:
+        lo, hi = item.bounds
+        return any((lo < z_hi).all() and (hi > z_lo).all() for z_lo, z_hi in self.zones)
+
+    def _accept(self, item: Item) -> bool:
+        lo, hi = item.bounds
+        if lo[0] < self.x0 or lo[1] < self.y0 or hi[0] > self.x1 or hi[1] > self.y1:
+            return False
+        if self._in_zone(item) or any(_overlap(item, other) for other in self.items):
+            return False
+        if item.on_floor:
+            raster = self.raster.copy()
+            raster.fill(lo[0], lo[1], hi[0], hi[1], True)
+            if not self._walkable(raster, [*self.items, item]):
+                return False
+            self.raster = raster
+        self.items.append(item)
+        return True
+
+    def _walkable(self, raster: Raster, items: list[Item]) -> bool:
+        """All doorways stay connected by a walkway from which every piece is in reach."""
+        clearance = raster.clearance()
+        labels, _ = ndimage.label(clearance > WALKWAY / 2 - CELL)
+        seeds = {int(labels[raster.cell(x, y)]) for x, y in self.approaches}
+        if len(seeds) != 1 or 0 in seeds:
+            return False
+        main = labels == seeds.pop()
+        return all(
+            footprint_distance(raster, *i.bounds[:, :2])[main].min() < REACH - 0.3
+            for i in items if i.on_floor
+        )  # fmt: skip
+
+
+def _overlap(a: Item, b: Item) -> bool:
+    if 'rug' in (a.category, b.category):
+        return False
+    gap = 0.03
+    return bool((a.bounds[0] < b.bounds[1] + gap).all() and (b.bounds[0] < a.bounds[1] + gap).all())
+
+
+def _chairs(furnisher: RoomFurnisher, host: str, category: str, count: int) -> None:
+    """Put chairs around a table, facing it."""
+    hosts = [i for i in furnisher.items if i.category == host]
+    for table in hosts[:1]:
+        shape = furniture.MAKERS[category](furnisher.rng)
+        (x0, y0, _), (x1, y1, _) = table.bounds
+        depth = bounds_of(shape)[1][1]
+        cx, cy = (x0 + x1) / 2, (y0 + y1) / 2
+        if category == 'office chair':
+            fx, fy = table.front
+            half = (table.bounds[1] - table.bounds[0])[:2] / 2
+            places = [(cx + fx * (half[0] + depth + 0.05), cy + fy * (half[1] + depth + 0.05), table.yaw + np.pi)]
+        else:
+            long_x = x1 - x0 > y1 - y0
+            places = []
+            for s in (-0.38, 0.38):
+                if long_x:
+                    places += [(cx + s, y0 - depth - 0.05, 0.0), (cx + s, y1 + depth + 0.05, np.pi)]
+                else:
+                    places += [(x0 - depth - 0.05, cy + s, -np.pi / 2), (x1 + depth + 0.05, cy + s, np.pi / 2)]
+        for x, y, yaw in places[:count]:
+            parts = placed(shape, x, y, yaw)
+            furnisher._accept(Item(category, furnisher.room.id, parts, yaw))
+
+
+def furnish(rng: np.random.Generator, plan: Plan, room: Room) -> list[Item]:
+    """Return the pieces of one room."""
+    furnisher = RoomFurnisher(rng, plan, room)
+    tub = str(rng.choice(['bathtub', 'shower']))
+    for entry in PROGRAMS[room.type]:
+        if entry.startswith('?') and rng.random() < 0.5:
+            continue
+        category = tub if entry == '=tub' else entry.lstrip('?')
+        if furnisher.add(category):
+            if category == 'dining table':
+                _chairs(furnisher, category, 'chair', 4)
+            if category == 'desk':
+                _chairs(furnisher, category, 'office chair', 1)
+    return furnisher.items
