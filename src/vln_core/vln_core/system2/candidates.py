@@ -1,0 +1,108 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which known object is the one that the instruction means (rules planner)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vln_core.context import ClauseKind, ObjectState
+from vln_core.system2.clauses import ClauseJudge
+from vln_core.system2.situation import Situation, surface_distance
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """An object that may be the goal, how well it fits, and why."""
+
+    thing: ObjectState
+    score: float
+    reason: str
+
+
+def goal_candidates(
+    situation: Situation, judge: ClauseJudge, index: int, *, is_last_chance: bool
+) -> list[Candidate]:
+    """Return goal candidates that may be pursued now, best first.
+
+    Args:
+        situation: What is known.
+        judge: Items and their references.
+        index: The open item; before the last one only a candidate that contradicts no open clause
+            is returned.
+        is_last_chance: Budget almost spent: any instance will do.
+    """
+    goal = judge.items[-1]
+    found = []
+    for thing in situation.known(goal.landmarks[0]):
+        candidate = _judge_one(situation, judge, index, thing)
+        if candidate.score > 0.0 or is_last_chance:
+            found.append(candidate)
+    return sorted(found, key=lambda c: (-c.score, c.thing.id))
+
+
+def wanted_rooms(judge: ClauseJudge) -> tuple[str, ...]:
+    """Return the room type in which the goal must be: said with it, or entered last."""
+    goal = judge.items[-1]
+    if goal.rooms:
+        return goal.rooms
+    for item in reversed(judge.items[:-1]):
+        if item.kind is ClauseKind.ENTER and item.rooms:
+            return item.rooms[:1]
+        if item.kind in (ClauseKind.EXIT, ClauseKind.ENTER, ClauseKind.PASS):
+            break
+    return ()
+
+
+def _judge_one(
+    situation: Situation, judge: ClauseJudge, index: int, thing: ObjectState
+) -> Candidate:
+    goal = judge.items[-1]
+    room = situation.room_of_object(thing)
+    score, reasons = 1.0, []
+    wanted = wanted_rooms(judge)
+    if wanted:
+        weight = situation.weight_of(room, wanted)
+        if weight >= 0.25:
+            score += weight
+            reasons.append(f'its room looks like the {wanted[0]}')
+        elif situation.belief(room) and situation.likely(room):
+            score -= 1.2
+            reasons.append(f'its room looks like a {situation.likely(room)}')
+    if room in _abandoned_rooms(situation, judge):
+        score -= 2.0
+        reasons.append('it is in a room the instruction leaves')
+    for qualifier in goal.landmarks[1:]:
+        near = [o for o in situation.known(qualifier) if _gap(o, thing) < 2.5]
+        score += 0.5 if near else -0.1
+    score -= 0.05 * surface_distance(situation.xy, thing)
+    if room == situation.room:
+        score += 0.4
+    open_items = [i for i in judge.items[index:-1] if i.status.is_open]
+    hard = [i for i in open_items if i.kind not in (ClauseKind.GO, ClauseKind.FIND)]
+    if hard:
+        # The route is not walked yet: only a candidate in the room it leads to may cut it short.
+        steps_in = [i for i in hard if i.kind is ClauseKind.ENTER and i.rooms]
+        near = surface_distance(situation.xy, thing)
+        fits = wanted and situation.weight_of(room, wanted) >= 0.4
+        if not (fits and steps_in == hard[-len(steps_in) :] and len(hard) == len(steps_in)):
+            if not (len(hard) == 1 and hard[0].kind is ClauseKind.PASS and near < 3.0):
+                score -= 3.0
+        reasons.append('it lies where the open clauses lead')
+    return Candidate(thing, score, '; '.join(reasons) or 'its name is the one that was said')
+
+
+def _abandoned_rooms(situation: Situation, judge: ClauseJudge) -> set:
+    rooms = set()
+    for item in judge.items[:-1]:
+        if item.kind is ClauseKind.EXIT:
+            rooms.add(situation.room_of_waypoint(judge.start_of(item.index)))
+            if item.evidence is not None and item.index == 0:
+                rooms.add(situation.room_of_waypoint(0))
+    return rooms
+
+
+def _gap(a: ObjectState, b: ObjectState) -> float:
+    return float(np.hypot(*(np.asarray(a.position)[:2] - np.asarray(b.position)[:2])))

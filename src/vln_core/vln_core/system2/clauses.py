@@ -1,0 +1,303 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""When a clause of the instruction is fulfilled, judged from geometry (rules planner)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vln_core.context import ClauseKind, ItemStatus, ObjectState, ProgressItem
+from vln_core.system2.situation import DOORWAY, Doorway, Situation, surface_distance, wrap
+
+_SIDE = {'left': math.pi / 2, 'right': -math.pi / 2, 'straight': 0.0, 'around': math.pi}
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Pose from which the direction words of a clause are meant.
+
+    Attributes:
+        waypoint: Waypoint at which the clause became current.
+        xy: (2,) metres.
+        heading: rad.
+    """
+
+    waypoint: int
+    xy: NDArray[np.float64]
+    heading: float
+
+    def angle_to(self, xy: NDArray[np.float64]) -> float:
+        """Return the direction of a point relative to the heading, rad, left positive."""
+        return wrap(math.atan2(xy[1] - self.xy[1], xy[0] - self.xy[0]) - self.heading)
+
+
+def wanted_angle(item: ProgressItem) -> float | None:
+    """Return the relative direction that a clause asks for, rad, or None."""
+    return _SIDE.get(item.direction)
+
+
+class ClauseJudge:
+    """Judges items against the situation.
+
+    Args:
+        situation: What is known now.
+        items: L_t, with updates of this decision applied.
+    """
+
+    def __init__(self, situation: Situation, items: tuple[ProgressItem, ...]) -> None:
+        self.s = situation
+        self.items = items
+
+    # --------------------------------------------------------------- references
+
+    def start_of(self, index: int) -> int:
+        """Return the waypoint at which item ``index`` became current."""
+        item = self.items[index]
+        if item.status is ItemStatus.ACTIVE and item.evidence is not None:
+            return item.evidence.waypoint
+        closed = [i.evidence.waypoint for i in self.items[:index] if i.evidence is not None]
+        return max(closed, default=0)
+
+    def reference(self, index: int) -> Reference:
+        """Return the pose from which the direction words of item ``index`` are meant.
+
+        Where the clause follows a change of room this is the doorway, looking in; the way one
+        walked since then says nothing about what the speaker called left.
+        """
+        start = self.start_of(index)
+        waypoints = self.s.waypoints
+        position = next((n for n, w in enumerate(waypoints) if w.id == start), 0)
+        if index > 0 and self.items[index - 1].kind in (
+            ClauseKind.EXIT, ClauseKind.ENTER, ClauseKind.PASS,
+        ):  # fmt: skip
+            for later in range(position, max(0, position - 2), -1):
+                before, after = self.s.track[later - 1], self.s.track[later]
+                doors = self.s.crossed(before, after, 1.2)
+                if doors:
+                    return through(doors[-1], before, start)
+        xy = self.s.track[position] if self.s.track else self.s.xy
+        heading = waypoints[position].yaw if waypoints else self.s.yaw
+        return Reference(start, xy, heading)
+
+    def moved_since(self, waypoint: int) -> float:
+        """Return the length of the track since a waypoint, metres, straight between waypoints."""
+        ids = [w.id for w in self.s.waypoints]
+        points = [p for w, p in zip(ids, self.s.track, strict=True) if w >= waypoint]
+        return float(sum(np.hypot(*(b - a)) for a, b in zip(points[:-1], points[1:], strict=True)))
+
+    def waypoints_since(self, waypoint: int) -> int:
+        """Return the number of waypoints after one."""
+        return sum(1 for w in self.s.waypoints if w.id > waypoint)
+
+    # --------------------------------------------------------------- done?
+
+    def done(self, index: int) -> str:
+        """Return why item ``index`` is fulfilled, or '' while it is not."""
+        item = self.items[index]
+        judge = {
+            ClauseKind.EXIT: self._exit,
+            ClauseKind.ENTER: self._enter,
+            ClauseKind.PASS: self._pass,
+            ClauseKind.TURN: self._turn,
+            ClauseKind.GO: self._go,
+            ClauseKind.APPROACH: self._approach,
+            ClauseKind.FIND: self._find,
+        }.get(item.kind)
+        return judge(index, item) if judge else ''
+
+    def _changed_room(self, index: int) -> Doorway | None:
+        start = self.start_of(index)
+        track = [p for w, p in zip(self.s.waypoints, self.s.track, strict=True) if w.id >= start]
+        for before, after in zip(track[:-1], track[1:], strict=True):
+            doors = self.s.crossed(before, after, 1.2)
+            if doors:
+                return doors[-1]
+        return None
+
+    def _exit(self, index: int, item: ProgressItem) -> str:
+        start = self.start_of(index)
+        if self.s.room_of_waypoint(start) != self.s.room:
+            return 'crossed a doorway out of the room'
+        if item.rooms and item.rooms[0] != 'corridor':
+            moved = float(np.hypot(*(self.s.xy - self.s.track[self._position(start)])))
+            type_now = self.s.likely(self.s.room)
+            if moved > 5.0 and type_now and self.s.weight_of(self.s.room, item.rooms) < 0.15:
+                return f'the surroundings look like a {type_now}, no more like a {item.rooms[0]}'
+        return ''
+
+    def _position(self, waypoint: int) -> int:
+        return next((n for n, w in enumerate(self.s.waypoints) if w.id == waypoint), 0)
+
+    def _enter(self, index: int, item: ProgressItem) -> str:
+        crossed = self._changed_room(index)
+        if item.rooms:
+            weight = self.s.weight_of(self.s.room, item.rooms)
+            start_room = self.s.room_of_waypoint(self.start_of(index))
+            if weight >= 0.3 and (crossed or start_room == self.s.room):
+                return f'the objects here suit a {item.rooms[0]} ({weight:.2f})'
+            if crossed and item.rooms[0] == 'corridor' and not self.s.belief(self.s.room):
+                return 'came into a room without furniture, likely the corridor'
+            return ''
+        target = self.target_door(index)
+        if target is not None:
+            beyond = self.s.room_beyond(target, self.s.room)
+            if crossed is not None and crossed.id == target.id:
+                return f'went through doorway {target.id}'
+            start_room = self.s.room_of_waypoint(self.start_of(index))
+            if beyond is not None and beyond == start_room and beyond != self.s.room:
+                return f'stands beyond doorway {target.id}'
+            return ''
+        return f'went through doorway {crossed.id}' if crossed else ''
+
+    def target_door(self, index: int) -> Doorway | None:
+        """Return the doorway that "the second door on the left" means, or None while unclear."""
+        item = self.items[index]
+        if not (item.ordinal or item.side or item.direction):
+            return None
+        reference = self.reference(index)
+        room = self.s.room_of_waypoint(reference.waypoint)
+        forward = np.array([math.cos(reference.heading), math.sin(reference.heading)])
+        left = np.array([-forward[1], forward[0]])
+        side = item.side or (item.direction if item.direction in ('left', 'right') else '')
+        found: list[tuple[float, Doorway]] = []
+        for door in self.s.doorways_of(room):
+            gap = door.centre - reference.xy
+            ahead, lateral = float(forward @ gap), float(left @ gap)
+            if np.hypot(*gap) < 0.5 or ahead < -0.6:
+                continue
+            if side == 'left' and lateral < 0.2 or side == 'right' and lateral > -0.2:
+                continue
+            found.append((ahead, door))
+        found.sort(key=lambda pair: (pair[0], pair[1].id))
+        if item.ordinal == -1:
+            return found[-1][1] if found else None
+        number = max(1, item.ordinal)
+        return found[number - 1][1] if len(found) >= number else None
+
+    def landmark(self, index: int) -> ObjectState | None:
+        """Return the instance of the first landmark that item ``index`` most likely means."""
+        item = self.items[index]
+        if not item.landmarks:
+            return None
+        if item.landmarks[0] == DOORWAY:
+            door = self.target_door(index)
+            if door is not None:
+                return door.state
+        known = self.s.known(item.landmarks[0])
+        if not known:
+            return None
+        reference = self.reference(index)
+        left_rooms = self.left_rooms(index)
+
+        def cost(thing: ObjectState) -> tuple[float, int]:
+            xy = np.asarray(thing.position, dtype=float)[:2]
+            value = float(np.hypot(*(xy - reference.xy)))
+            if self.s.room_of_object(thing) in left_rooms:
+                value += 8.0
+            angle = reference.angle_to(xy)
+            if item.side == 'left' and angle < 0.0 or item.side == 'right' and angle > 0.0:
+                value += 2.0
+            return value, thing.id
+
+        return min(known, key=cost)
+
+    def left_rooms(self, index: int) -> set[Hashable]:
+        """Return rooms that an earlier EXIT clause left behind."""
+        return {
+            self.s.room_of_waypoint(self.start_of(i.index))
+            for i in self.items[:index]
+            if i.kind is ClauseKind.EXIT and i.status is ItemStatus.DONE
+        } - {self.s.room}
+
+    def _pass(self, index: int, item: ProgressItem) -> str:
+        start = self.start_of(index)
+        if not item.landmarks:
+            crossed = self._changed_room(index)
+            if item.rooms and crossed and self.s.weight_of(self.s.room, item.rooms) >= 0.3:
+                return f'is in the {item.rooms[0]}'
+            moved = self.moved_since(start)
+            if item.rooms and moved > 2.0 and self.s.weight_of(
+                self.s.room_of_waypoint(start), item.rooms
+            ) >= 0.25:  # fmt: skip
+                return f'walked {moved:.1f} m through the {item.rooms[0]}'
+            return ''
+        thing = self.landmark(index)
+        if thing is None:
+            return ''
+        near = min(
+            surface_distance(p, thing)
+            for w, p in zip(self.s.waypoints, self.s.track, strict=True)
+            if w.id >= start
+        )
+        moved = self.moved_since(start)
+        now = surface_distance(self.s.xy, thing)
+        angle = abs(self.s.bearing_to(np.asarray(thing.position, dtype=float)[:2]))
+        if near <= 1.0:
+            return f'came within {near:.1f} m of the {thing.category}'
+        if near <= 2.6 and angle > math.radians(70) and moved > 0.5:
+            return f'the {thing.category} is behind, {now:.1f} m away'
+        if near <= 3.0 and now > near + 1.0:
+            return f'left the {thing.category} behind'
+        return ''
+
+    def _turn(self, index: int, item: ProgressItem) -> str:
+        wanted = wanted_angle(item)
+        reference = self.reference(index)
+        if item.landmarks and item.landmarks[0] != DOORWAY:
+            thing = self.landmark(index)
+            if thing is None or surface_distance(self.s.xy, thing) > 3.5:
+                if self.waypoints_since(reference.waypoint) < 3:
+                    return ''
+        if wanted is None:
+            return 'no direction was said'
+        moved = float(np.hypot(*(self.s.xy - reference.xy)))
+        turned = wrap(self.s.yaw - reference.heading)
+        if moved > 0.7:
+            off = abs(wrap(reference.angle_to(self.s.xy) - wanted))
+            if off < math.radians(65):
+                return f'moved {moved:.1f} m to the {item.direction}'
+            if abs(wrap(turned - wanted)) < math.radians(50):
+                return f'now heads {item.direction} of the old heading'
+        return ''
+
+    def _go(self, index: int, item: ProgressItem) -> str:
+        start = self.start_of(index)
+        moved = self.moved_since(start)
+        wanted = item.distance if item.distance is not None else 2.0
+        if item.rooms and not item.landmarks:
+            if self.s.weight_of(self.s.room, item.rooms) >= 0.2 and moved >= 1.0:
+                return f'went {moved:.1f} m along the {item.rooms[0]}'
+        if moved >= max(0.5, wanted - 0.5):
+            return f'went {moved:.1f} m'
+        return ''
+
+    def _approach(self, index: int, item: ProgressItem) -> str:
+        thing = self.landmark(index)
+        if thing is not None:
+            near = surface_distance(self.s.xy, thing)
+            if near <= 1.8:
+                return f'the {thing.category} is {near:.1f} m away'
+        elif not item.landmarks and item.rooms:
+            return self._enter(index, item)
+        return ''
+
+    def _find(self, index: int, item: ProgressItem) -> str:
+        if item.landmarks:
+            known = self.s.known(item.landmarks[0])
+            if known:
+                return f'the {known[0].category} was found'
+        elif item.rooms:
+            return self._enter(index, item)
+        return ''
+
+
+def through(door: Doorway, before: NDArray[np.float64], waypoint: int) -> Reference:
+    """Return the reference pose of one who comes through a doorway from ``before``."""
+    assert door.normal is not None
+    normal = -door.side(before) * door.normal
+    return Reference(waypoint, door.centre, math.atan2(normal[1], normal[0]))

@@ -1,0 +1,210 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which unexplored opening to go to for an open clause (rules planner)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vln_core.context import ClauseKind, ItemStatus, ProgressItem, ViewpointState
+from vln_core.errors import ConfigError
+from vln_core.system2.clauses import ClauseJudge, Reference, through, wanted_angle
+from vln_core.system2.situation import DOORWAY, Doorway, Situation
+from vln_core.vocabulary import typical_rooms
+
+
+@dataclass(frozen=True)
+class FrontierWeights:
+    """Weights of the frontier score, set by hand.
+
+    Attributes:
+        clause: Fit with the open clause.
+        following: Fit with the clause after it.
+        goal: Typical room of the goal object.
+        novelty: Logarithm of the unknown area.
+        length: Per metre of way, subtracted.
+        failure: Failure notes at its place, subtracted.
+        left_room: Lies in a room that the instruction left, subtracted.
+        stay: Same room as the robot.
+    """
+
+    clause: float = 1.0
+    following: float = 0.4
+    goal: float = 0.6
+    novelty: float = 0.2
+    length: float = 0.08
+    failure: float = 0.6
+    left_room: float = 1.2
+    stay: float = 0.3
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            if not math.isfinite(getattr(self, entry.name)):
+                raise ConfigError(f'rules weights: {entry.name} must be finite')
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A frontier with its score and the terms that made it."""
+
+    view: ViewpointState
+    score: float
+    reason: str
+
+
+class FrontierScorer:
+    """Scores the unvisited viewpoints for the open item ``index``."""
+
+    def __init__(
+        self,
+        situation: Situation,
+        judge: ClauseJudge,
+        index: int,
+        weights: FrontierWeights,
+        banned: set[str],
+    ) -> None:
+        self.s = situation
+        self.judge = judge
+        self.index = index
+        self.w = weights
+        self.frontiers = [
+            v
+            for v in situation.context.graph.viewpoints
+            if not v.is_visited and math.isfinite(v.path_length) and f'goto({v.id})' not in banned
+        ]
+
+    def best(self) -> Scored | None:
+        """Return the best frontier, or None if none is left."""
+        scored = self.ranked()
+        return scored[0] if scored else None
+
+    def ranked(self) -> list[Scored]:
+        """Return every frontier, best first; ties by id."""
+        return sorted(
+            (self._score(v) for v in self.frontiers), key=lambda s: (-s.score, s.view.id)
+        )
+
+    def _score(self, view: ViewpointState) -> Scored:
+        xy = np.array([view.x, view.y])
+        room = self.s.room_of_viewpoint(view)
+        item = self.judge.items[self.index]
+        terms: dict[str, float] = {}
+        terms['clause'] = self.w.clause * self._match(item, view, xy, room, None)
+        if self.index + 1 < len(self.judge.items):
+            after = self.judge.items[self.index + 1]
+            reference = self._reference_beyond(item, view, xy, room)
+            terms['next clause'] = self.w.following * self._match(after, view, xy, room, reference)
+        terms['goal'] = self.w.goal * self._goal_prior(room)
+        terms['novelty'] = self.w.novelty * math.log1p(max(view.unknown_area, 0.0))
+        terms['way'] = -self.w.length * view.path_length
+        terms['failures'] = -self.w.failure * self._failures(xy)
+        if room in self.judge.left_rooms(self.index):
+            terms['left behind'] = -self.w.left_room
+        if room == self.s.room:
+            terms['same room'] = self.w.stay
+        score = sum(terms.values())
+        strongest = sorted(terms.items(), key=lambda kv: -abs(kv[1]))[:3]
+        told = ', '.join(f'{name} {value:+.2f}' for name, value in strongest if abs(value) > 0.01)
+        return Scored(view, score, f'opening {view.id} {view.path_length:.1f} m away ({told})')
+
+    def _failures(self, xy: NDArray[np.float64]) -> float:
+        notes = 0
+        for place in self.s.context.graph.places:
+            if any(math.hypot(x - xy[0], y - xy[1]) < 1.5 for x, y, _ in place.anchors):
+                notes += len(place.failures)
+        return float(min(notes, 3))
+
+    def _goal_prior(self, room: object) -> float:
+        goal = self.judge.items[-1]
+        wanted = goal.rooms or (typical_rooms(goal.landmarks[0]) if goal.landmarks else ())
+        if not wanted:
+            return 0.0
+        belief = self.s.belief(room)
+        if not belief:
+            return 0.25
+        return self.s.weight_of(room, wanted)
+
+    # ------------------------------------------------------------------ clause match
+
+    def _gate(self, room: object) -> Doorway | None:
+        """Return the doorway between the robot's room and ``room``."""
+        for door in self.s.doorways_of(self.s.room):
+            if self.s.room_beyond(door, self.s.room) == room:
+                return door
+        return None
+
+    def _reference_beyond(
+        self, item: ProgressItem, view: ViewpointState, xy: NDArray[np.float64], room: object
+    ) -> Reference | None:
+        """Return the pose from which the next clause is meant once this one is fulfilled."""
+        if item.kind in (ClauseKind.EXIT, ClauseKind.ENTER) and room != self.s.room:
+            gate = self._gate(room)
+            if gate is not None:
+                return through(gate, self.s.xy, self.s.here)
+        return None
+
+    def _match(
+        self,
+        item: ProgressItem,
+        view: ViewpointState,
+        xy: NDArray[np.float64],
+        room: object,
+        reference: Reference | None,
+    ) -> float:
+        if item.status in (ItemStatus.DONE, ItemStatus.SKIPPED):
+            return 0.0
+        reference = reference or self.judge.reference(item.index)
+        value = 0.0
+        angle = wanted_angle(item)
+        if angle is not None:
+            value += 1.6 * math.cos(reference.angle_to(xy) - angle)
+        kind = item.kind
+        if kind is ClauseKind.EXIT:
+            value += self._match_exit(item, xy, room)
+        elif kind is ClauseKind.ENTER:
+            value += self._match_enter(item, xy, room)
+        elif kind is ClauseKind.GO or kind is ClauseKind.PASS and not item.landmarks:
+            value += 1.2 * self.s.weight_of(room, item.rooms) if item.rooms else 0.0
+        if item.landmarks and item.landmarks[0] != DOORWAY and kind is not ClauseKind.EXIT:
+            value += self._match_landmark(item, xy, room)
+        return value
+
+    def _match_exit(self, item: ProgressItem, xy: NDArray[np.float64], room: object) -> float:
+        start = self.s.room_of_waypoint(self.judge.start_of(item.index))
+        if room != start:
+            return 2.0
+        door = self.judge.target_door(item.index)
+        doors = [door] if door else self.s.doorways_of(start)
+        near = min((float(np.hypot(*(d.centre - xy))) for d in doors), default=9.0)
+        return 1.5 if near < 1.2 else 0.0
+
+    def _match_enter(self, item: ProgressItem, xy: NDArray[np.float64], room: object) -> float:
+        if item.rooms:
+            belief = self.s.belief(room)
+            start = self.s.room_of_waypoint(self.judge.start_of(item.index))
+            if not belief:
+                return 0.6 if room != start else 0.1
+            return 2.5 * self.s.weight_of(room, item.rooms) - (0.3 if room == start else 0.0)
+        door = self.judge.target_door(item.index)
+        if door is None:
+            return 0.6 if room != self.s.room else 0.0
+        start = self.s.room_of_waypoint(self.judge.reference(item.index).waypoint)
+        if room == self.s.room_beyond(door, start) and room != start:
+            return 2.5
+        return 1.8 if float(np.hypot(*(door.centre - xy))) < 1.3 else 0.0
+
+    def _match_landmark(self, item: ProgressItem, xy: NDArray[np.float64], room: object) -> float:
+        thing = self.judge.landmark(item.index)
+        if thing is not None:
+            target = np.asarray(thing.position, dtype=float)[:2]
+            gap = float(np.hypot(*(target - xy)))
+            return 1.4 * math.exp(-gap / 2.5)
+        wanted = item.rooms or typical_rooms(item.landmarks[0])
+        if not wanted:
+            return 0.0
+        belief = self.s.belief(room)
+        return 1.0 * self.s.weight_of(room, wanted) if belief else 0.25

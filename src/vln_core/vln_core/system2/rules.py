@@ -1,0 +1,345 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rules planner: System 2 without a model (SPEC 4.1 `rules`).
+
+Deterministic and stateless: everything it knows is in the planning context. Attention moves along
+the items of the progress record; each decision scores what can be done for the open item.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vln_core.context import (
+    ClauseKind,
+    Evidence,
+    ItemStatus,
+    ObjectState,
+    PlanningContext,
+    ProgressItem,
+)
+from vln_core.errors import ConfigError
+from vln_core.observation import Detection
+from vln_core.system2.candidates import goal_candidates
+from vln_core.system2.clauses import ClauseJudge
+from vln_core.system2.frontiers import FrontierScorer, FrontierWeights
+from vln_core.system2.instructions import parse_instruction
+from vln_core.system2.record import (
+    Backtrack,
+    DecisionRecord,
+    Go,
+    Goto,
+    MoveTo,
+    ObjectNote,
+    ProgressUpdate,
+    Stop,
+    WorldNotes,
+    describe_action,
+)
+from vln_core.system2.situation import Situation, surface_distance
+
+_OK = 0
+
+
+@dataclass(frozen=True)
+class RulesConfig:
+    """Limits of the rules planner.
+
+    Attributes:
+        arrive: Distance to the goal's surface at which it stops, metres.
+        patience: Waypoints that a clause may take before attention moves on.
+        max_tries: Failed moves towards one thing before another is tried.
+        weights: Of the frontier score.
+    """
+
+    arrive: float = 1.0
+    patience: int = 7
+    max_tries: int = 3
+    weights: FrontierWeights = FrontierWeights()
+
+    def __post_init__(self) -> None:
+        if not 0.2 <= self.arrive <= 3.0 or self.patience < 1 or self.max_tries < 1:
+            raise ConfigError(
+                f'rules: arrive = {self.arrive} m must lie in 0.2..3 and patience, max_tries be > 0'
+            )
+
+
+class RulesPlanner:
+    """Port Brain by rules."""
+
+    def __init__(self, config: RulesConfig | None = None) -> None:
+        self._config = config or RulesConfig()
+
+    def parse(self, instruction: str) -> list[ProgressItem]:
+        """Turn an instruction into progress items, the last of kind STOP.
+
+        Raises:
+            PlannerError: The text holds nothing to do.
+        """
+        return parse_instruction(instruction)
+
+    def decide(self, context: PlanningContext) -> DecisionRecord:
+        """Choose the next action; the same context gives the same record."""
+        return _Turn(context, self._config).decide()
+
+
+class _Turn:
+    """One decision."""
+
+    def __init__(self, context: PlanningContext, config: RulesConfig) -> None:
+        self.c = context
+        self.config = config
+        self.s = Situation(context)
+        self.updates: list[ProgressUpdate] = []
+        self.items = list(context.progress.items)
+        self.judge = ClauseJudge(self.s, tuple(self.items))
+        self.banned = {text.split(': ', 1)[0] for text in context.refusals}
+        self._ban_from_history()
+
+    def _ban_from_history(self) -> None:
+        """Never repeat what failed from where the robot still stands."""
+        at = {w.id: np.array([w.x, w.y]) for w in self.s.waypoints}
+        fails: dict[str, int] = {}
+        for note in self.c.history:
+            if note.code == _OK:
+                continue
+            fails[note.action] = fails.get(note.action, 0) + 1
+            place = at.get(note.step)
+            here = place is not None and float(np.hypot(*(place - self.s.xy))) < 0.6
+            goes_somewhere = note.action.startswith(('goto', 'backtrack'))
+            if goes_somewhere and (here or fails[note.action] >= 2):
+                self.banned.add(note.action)
+            elif here and note.step == self.s.here:
+                self.banned.add(note.action)
+
+    # ------------------------------------------------------------------ progress
+
+    def _update(self, index: int, status: str, reason: str) -> None:
+        self.updates.append(ProgressUpdate(index=index, status=status, reason=reason[:400]))
+        self.items[index] = replace(
+            self.items[index], status=ItemStatus(status), evidence=Evidence(self.s.here, reason)
+        )
+        self.judge.items = tuple(self.items)
+
+    def _advance(self) -> int:
+        """Close fulfilled items in order; return the index of the one that is open."""
+        last = len(self.items) - 1
+        for index in range(last):
+            item = self.items[index]
+            if not item.status.is_open:
+                continue
+            reason = self.judge.done(index)
+            if reason:
+                self._update(index, 'done', reason)
+                continue
+            waited = self.judge.waypoints_since(self.judge.start_of(index))
+            if waited >= self._patience(item):
+                why = f'not fulfilled within {waited} waypoints; going on with the next clause'
+                self._update(index, 'skipped', why)
+                continue
+            overtaken = self._overtaken_by(index)
+            if overtaken:
+                self._update(index, 'skipped', overtaken)
+                continue
+            if item.status is ItemStatus.PENDING:
+                self._update(index, 'active', 'now the first open clause')
+            return index
+        return last
+
+    def _patience(self, item: ProgressItem) -> int:
+        if item.kind is ClauseKind.TURN:
+            return 4 if item.landmarks else 2
+        if item.kind is ClauseKind.GO:
+            return 3
+        if item.kind is ClauseKind.PASS:
+            return 5
+        if item.kind is ClauseKind.FIND:
+            return 1000
+        return self.config.patience + (4 if item.kind is ClauseKind.ENTER else 0)
+
+    def _overtaken_by(self, index: int) -> str:
+        """Return why an open clause no longer matters, as a later one is already fulfilled."""
+        item = self.items[index]
+        if item.kind in (ClauseKind.EXIT, ClauseKind.FIND):
+            return ''
+        for later in range(index + 1, len(self.items) - 1):
+            after = self.items[later]
+            if after.kind is ClauseKind.ENTER and after.rooms and after.rooms[0] != 'corridor':
+                crossed = self.s.room_of_waypoint(self.judge.start_of(index)) != self.s.room
+                if crossed and self.s.weight_of(self.s.room, after.rooms) >= 0.4:
+                    return f'already in the {after.rooms[0]}, where clause {later + 1} leads'
+        return ''
+
+    # ------------------------------------------------------------------- decision
+
+    def decide(self) -> DecisionRecord:
+        index = self._advance()
+        is_goal = index == len(self.items) - 1
+        goal = self.items[-1]
+        if goal.landmarks:
+            record = self._pursue_goal(index, is_goal)
+            if record is not None:
+                return record
+        elif is_goal:
+            record = self._stop_at_room(goal)
+            if record is not None:
+                return record
+        return self._work_on(index)
+
+    def _stop_at_room(self, goal: ProgressItem) -> DecisionRecord | None:
+        if not goal.rooms:
+            return self._record(Stop(), 'every clause is fulfilled and no goal object was named')
+        weight = self.s.weight_of(self.s.room, goal.rooms)
+        if weight >= 0.3:
+            return self._record(Stop(), f'this is the {goal.rooms[0]} (weight {weight:.2f})')
+        return None
+
+    def _pursue_goal(self, index: int, is_goal: bool) -> DecisionRecord | None:
+        """Go to the goal object where one is known that fits the clauses, or stop there."""
+        left = self.c.waypoints_left
+        for candidate in goal_candidates(self.s, self.judge, index, is_last_chance=left <= 4):
+            thing = candidate.thing
+            near = surface_distance(self.s.xy, thing)
+            arrive = min(self.config.arrive, 0.8 * self.c.stop_radius)
+            move = None if near <= arrive else self._towards(thing, allow_far=is_goal)
+            if move is None and near > 0.95 * self.c.stop_radius:
+                continue
+            if not is_goal and move is None:
+                self._skip_open(f'the goal {thing.category} is reached: {candidate.reason}')
+            if move is None:
+                why = f'the {thing.category} is {near:.1f} m away; {candidate.reason}'
+                return self._record(Stop(object_id=thing.id), why)
+            why = f'the goal {thing.category} {thing.id} is {near:.1f} m away; {candidate.reason}'
+            return self._record(move, why)
+        return None
+
+    def _skip_open(self, reason: str) -> None:
+        for item in list(self.items[:-1]):
+            if item.status.is_open:
+                self._update(item.index, 'skipped', reason)
+
+    def _work_on(self, index: int) -> DecisionRecord:
+        item = self.items[index]
+        if item.kind in (ClauseKind.APPROACH, ClauseKind.PASS) and item.landmarks:
+            thing = self.judge.landmark(index)
+            if thing is not None and surface_distance(self.s.xy, thing) > 1.0:
+                far = surface_distance(self.s.xy, thing) > 3.0 or item.kind is ClauseKind.APPROACH
+                move = self._towards(thing, allow_far=True) if far else None
+                if move is not None:
+                    return self._record(move, f'clause {index + 1} leads to the {thing.category}')
+        scorer = FrontierScorer(self.s, self.judge, index, self.config.weights, self.banned)
+        best = scorer.best()
+        if best is None and index < len(self.items) - 1:
+            self._skip_open('nothing unexplored is left for it; only the goal is searched now')
+            goal = self._pursue_goal(len(self.items) - 1, True)
+            return goal if goal is not None else self._give_up()
+        if best is None:
+            return self._give_up()
+        back = self._backtrack(best.view.id, best.reason)
+        if back is not None:
+            return back
+        return self._record(Goto(viewpoint=best.view.id), f'clause {index + 1}: {best.reason}')
+
+    def _backtrack(self, viewpoint: str, reason: str) -> DecisionRecord | None:
+        """Return to the waypoint that saw the chosen opening where the branch since then is empty.
+
+        Only where it is far; the notes then tell later decisions that the branch was tried.
+        """
+        view = self.c.graph.viewpoint(viewpoint)
+        if view is None or view.path_length < 6.0 or self.s.here - view.seen_from < 3:
+            return None
+        origin = next((w for w in self.s.waypoints if w.id == view.seen_from), None)
+        if origin is None or self._is_banned(Backtrack(waypoint=origin.id)):
+            return None
+        gap = float(np.hypot(origin.x - self.s.xy[0], origin.y - self.s.xy[1]))
+        if gap < 4.0 or math.hypot(origin.x - view.x, origin.y - view.y) > 4.0:
+            return None
+        why = f'the branch since waypoint {origin.id} holds nothing more for the clause; {reason}'
+        return self._record(Backtrack(waypoint=origin.id), why, failure=why)
+
+    def _give_up(self) -> DecisionRecord:
+        goal = self.items[-1]
+        what = ' / '.join(goal.landmarks or goal.rooms) or 'goal'
+        self._skip_open('nothing unexplored is left')
+        why = (
+            f'the {what} was not found: every opening that can be reached is explored '
+            f'({len(self.s.waypoints)} waypoints, {len(self.s.things)} objects seen)'
+        )
+        return self._record(Stop(), why, failure=why)
+
+    # ------------------------------------------------------------------- motion
+
+    def _is_banned(self, action: Go | MoveTo | Goto | Backtrack) -> bool:
+        return describe_action(action) in self.banned
+
+    def _towards(self, thing: ObjectState, *, allow_far: bool) -> Go | MoveTo | Goto | None:
+        """Return the first move towards an object that was not refused, or None."""
+        near = surface_distance(self.s.xy, thing)
+        detection = self.s.seen_now(thing)
+        if detection is not None:
+            for action in self._visible_moves(detection):
+                if not self._is_banned(action):
+                    return action
+        if not allow_far and detection is None:
+            return None
+        target = np.asarray(thing.position, dtype=float)[:2]
+        best: tuple[float, str] | None = None
+        for view in self.c.graph.viewpoints:
+            xy = np.array([view.x, view.y])
+            if not math.isfinite(view.path_length) or view.path_length < 0.3:
+                continue
+            if np.hypot(*(xy - self.s.xy)) < 0.3 or self._is_banned(Goto(viewpoint=view.id)):
+                continue
+            gap = surface_distance(xy, thing)
+            walls = len(self.s.crossed(xy, target))
+            cost = gap + 1.5 * walls + 0.15 * view.path_length
+            if gap + 1.5 * walls > near - 0.3 and not (
+                detection is None and walls == 0 and gap < 3
+            ):
+                continue
+            if best is None or (cost, view.id) < best:
+                best = (cost, view.id)
+        return Goto(viewpoint=best[1]) if best else None
+
+    def _visible_moves(self, detection: Detection) -> list[Go | MoveTo]:
+        views = self.c.panorama.views
+        moves: list[Go | MoveTo] = [Go(view=detection.view, target=detection.category)]
+        if detection.view < len(views):
+            camera = views[detection.view].camera
+            left, _, right, bottom = detection.box_xyxy
+            middle = min(max(0.5 * (left + right) / camera.width, 0.02), 0.98)
+            for below in (0.03, 0.10):
+                row = min(bottom / camera.height + below, 0.97)
+                moves.append(MoveTo(view=detection.view, u=round(middle, 3), v=round(row, 3)))
+        return moves
+
+    # ------------------------------------------------------------------- record
+
+    def _record(
+        self, action: Go | MoveTo | Goto | Backtrack | Stop, why: str, failure: str = ''
+    ) -> DecisionRecord:
+        belief = self.s.belief(self.s.room)
+        room = next(iter(belief), '')
+        weight = belief.get(room, 0.0)
+        open_item = next((i for i in self.items if i.status.is_open), None)
+        parts = [f'Room: {room} ({weight:.2f}).' if room else 'Room: unknown.']
+        closed = [u for u in self.updates if u.status != 'active']
+        parts += [f'Clause {u.index + 1} {u.status}: {u.reason}.' for u in closed]
+        if open_item is not None:
+            parts.append(f'Open: clause {open_item.index + 1} "{open_item.text}".')
+        categories = sorted({o.category for o in self.s.contents(self.s.room)})
+        return DecisionRecord(
+            analysis=' '.join(parts)[:1900],
+            action=action,
+            notes=WorldNotes(
+                room_type=room if weight >= 0.25 else '',
+                place_description=', '.join(categories)[:300],
+                objects=tuple(ObjectNote(category=c) for c in categories[:16]),
+                progress=tuple(self.updates),
+                failure=failure[:500],
+            ),
+            rationale=why[:1900],
+        )
