@@ -1,0 +1,158 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""System 2: hosts the navigator, which follows instructions over the other nodes."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+from vln_core.navigator import (
+    CancelToken,
+    EpisodeResult,
+    Navigator,
+    NavigatorConfig,
+    NavigatorEvent,
+)
+from vln_core.outcome import EpisodeCode
+from vln_core.system2.brain import make_brain
+from vln_interfaces.action import Navigate
+from vln_interfaces.msg import DecisionRecord
+
+from vln_nodes import memory_conversions, parameters, qos, runtime
+from vln_nodes.adapters import RosEyes, RosLegs, RosMemory, RosPointer
+from vln_nodes.base import StackNode
+from vln_nodes.calls import Caller
+from vln_nodes.parameters import parameter
+
+
+@dataclass(frozen=True)
+class System2Parameters:
+    """Parameters of the System 2 node."""
+
+    planner: str = parameter('rules', 'Mode of the planner, see SPEC of System 2.')
+    with_map_image: bool = parameter(False, 'Whether the planner is shown the map image.')
+    navigator: NavigatorConfig = field(default_factory=NavigatorConfig)
+
+
+class System2Node(StackNode):
+    """Offers the action ``navigate``; publishes ``decisions``."""
+
+    def __init__(self) -> None:
+        super().__init__('system2')
+        self._config = parameters.load(self, System2Parameters())
+        self._caller = Caller(self)
+        legs = RosLegs(self, self._caller)
+        eyes = RosEyes(self, self._caller, legs)
+        pointer = RosPointer(self, self._caller)
+        self._memory = RosMemory(
+            self, self._caller, with_map_image=self._config.with_map_image
+        )
+        self._navigator = Navigator(
+            eyes,
+            self._memory,
+            make_brain(self._config.planner),
+            pointer,
+            legs,
+            self._config.navigator,
+            on_event=self._on_event,
+        )
+        self._lock = threading.Lock()
+        self._handle: ServerGoalHandle | None = None
+        self._is_busy = False
+        self._num_episodes = 0
+        self._worker = runtime.Worker(self, 'navigator')
+        self._decisions = self.create_publisher(DecisionRecord, 'decisions', qos.EVENTS)
+        self._server = ActionServer(
+            self,
+            Navigate,
+            'navigate',
+            self._execute,
+            callback_group=ReentrantCallbackGroup(),
+            goal_callback=self._on_goal,
+            cancel_callback=self._on_cancel,
+        )
+
+    def _on_goal(self, goal: Navigate.Goal) -> GoalResponse:
+        """Accept everything: a refusal could not say why; the result of a bad goal does."""
+        return GoalResponse.ACCEPT
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        if self._handle is not None and handle.goal_id == self._handle.goal_id:
+            self._caller.token.cancel()
+        return CancelResponse.ACCEPT
+
+    async def _execute(self, handle: ServerGoalHandle) -> Navigate.Result:
+        if self._is_busy:
+            handle.abort()
+            return Navigate.Result(
+                error_code=int(EpisodeCode.BUSY),
+                error_msg='another instruction is being followed; cancel it first',
+            )
+        self._is_busy = True
+        self._num_episodes += 1
+        self._caller.token = CancelToken()
+        self._memory.episode_id = handle.request.episode_id or f'episode_{self._num_episodes}'
+        self._handle = handle
+        future: Future = self._worker.submit(
+            self._navigator.run, handle.request.instruction, self._caller.token
+        )
+        try:
+            result: EpisodeResult = await future
+        except Exception as error:
+            # A defect, not a refusal: the loop has halted the legs, and people must see why.
+            self.get_logger().error(f'the navigator failed: {error!r}')
+            handle.abort()
+            return Navigate.Result(
+                error_code=int(EpisodeCode.PLANNER_FAILED),
+                error_msg=f'the navigator failed: {error!r}',
+            )
+        finally:
+            self._is_busy = False
+            self._handle = None
+        if result.code is EpisodeCode.CANCELLED and handle.is_cancel_requested:
+            handle.canceled()
+        elif result.code in (EpisodeCode.STOPPED_VERIFIED, EpisodeCode.STOPPED_UNVERIFIED):
+            handle.succeed()
+        else:
+            handle.abort()
+        self.get_logger().info(f'{result.code.name}: {result.message}')
+        return Navigate.Result(
+            error_code=int(result.code),
+            error_msg=result.message,
+            is_verified=result.is_verified,
+            num_decisions=len(result.decisions),
+            distance_driven=float(result.distance_driven),
+        )
+
+    def _on_event(self, event: NavigatorEvent) -> None:
+        """Publish progress; called in the navigator's thread."""
+        handle = self._handle
+        if handle is not None and handle.is_active:
+            feedback = Navigate.Feedback(step=event.step, state=event.state, text=event.text)
+            handle.publish_feedback(feedback)
+        self.report(state=event.state, step=event.step, text=event.text)
+        if event.trace is not None:
+            message = memory_conversions.decision_msg(
+                event.trace, episode_id=self._memory.episode_id, planner=self._config.planner
+            )
+            self._decisions.publish(message)
+            self.get_logger().info(f'{event.step}: {message.action_text} -> {event.text}')
+
+    def close(self) -> None:
+        """Cancel what runs; the controller stands still when its goal is cancelled."""
+        self._caller.close()
+        self._worker.close()
+
+
+def main() -> None:
+    """Run the node."""
+    runtime.main(System2Node)
+
+
+if __name__ == '__main__':
+    main()
