@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import OBJECTS, STAGE
+from room_scene import OBJECTS, STAGE
 
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import project

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from vln_core.errors import SceneError
+from vln_sim_bridge.contact import ContactCounter
 from vln_sim_bridge.meshes import TriangleSoup
 
 _log = logging.getLogger(__name__)
@@ -26,8 +27,6 @@ CELL = 0.025
 MIN_OBSTACLE_HEIGHT = 0.06
 _MARGIN = 0.5
 _SUBSTEP = 0.01
-# A contact ends when the body is this much off the wall; scraping along counts once.
-_RELEASE = 0.01
 _SNAP = 0.6
 _GOAL_CACHE = 32
 _SAMPLES_PER_CHUNK = 1_000_000
@@ -193,12 +192,20 @@ class DiscBody:
         self.floor = floor
         self.radius = radius
         self.x = self.y = self.yaw = math.nan
-        self.collided = False
-        self.num_collisions = 0
-        self._in_contact = False
+        self._contacts = ContactCounter()
         self._free = floor.clearance >= radius
         self._islands, _ = ndimage.label(self._free)
         self._distances: OrderedDict[tuple[int, int], NDArray[np.float64]] = OrderedDict()
+
+    @property
+    def collided(self) -> bool:
+        """True when the last step touched something."""
+        return self._contacts.collided
+
+    @property
+    def num_collisions(self) -> int:
+        """Contacts begun since the last placement."""
+        return self._contacts.count
 
     def place(self, x: float, y: float, yaw: float) -> None:
         """Put the body there at rest and zero its counters.
@@ -213,8 +220,7 @@ class DiscBody:
             where = f'nearest free spot is ({near[0]:.2f}, {near[1]:.2f})' if near else 'no free spot'
             raise SceneError(f'start inside a wall or object at ({x:.2f}, {y:.2f}): {where}')
         self.x, self.y, self.yaw = x, y, math.remainder(yaw, 2.0 * math.pi)
-        self.collided = self._in_contact = False
-        self.num_collisions = 0
+        self._contacts = ContactCounter()
 
     def nearest_free(self, x: float, y: float) -> tuple[float, float] | None:
         """Return the nearest world (x, y) where the body fits, or None in a full scene."""
@@ -237,12 +243,7 @@ class DiscBody:
             heading = self.yaw + 0.5 * w * h
             touched |= self._move(v * h * math.cos(heading), v * h * math.sin(heading))
             self.yaw = math.remainder(self.yaw + w * h, 2.0 * math.pi)
-        self.collided = touched
-        if touched and not self._in_contact:
-            self.num_collisions += 1
-            self._in_contact = True
-        elif not touched and self.floor.at(self.x, self.y) > self.radius + _RELEASE:
-            self._in_contact = False
+        self._contacts.update(touched, self.floor.at(self.x, self.y) - self.radius)
 
     def _move(self, dx: float, dy: float) -> bool:
         """Move by (dx, dy) m as far as possible; True when something was in the way."""

@@ -16,7 +16,7 @@ from vln_sim_bridge.meshes import TriangleSoup
 
 _BACKGROUND = np.array([110, 130, 150], np.uint8)
 _LIGHT = np.array([0.35, 0.2, 0.9]) / np.linalg.norm([0.35, 0.2, 0.9])
-_AMBIENT = 0.55
+_AMBIENT = 0.7
 
 
 class Painter:

@@ -16,7 +16,7 @@ from vln_sim_bridge import painting
 from vln_sim_bridge.collision import ClearanceMap, DiscBody
 from vln_sim_bridge.meshes import TriangleSoup, load_soup
 from vln_sim_bridge.noise import DepthNoise, OdometryNoise
-from vln_sim_bridge.scene import Scene, load_scene
+from vln_sim_bridge.scene import Scene, labels_of, load_scene
 from vln_sim_bridge.simulator import Frame, Label, RobotState, SimulatorConfig
 
 
@@ -110,13 +110,6 @@ class RaycastSimulator:
 
     def _pose(self) -> tuple[float, float, float]:
         return self._body.x, self._body.y, self._body.yaw
-
-
-def labels_of(scene: Scene) -> dict[int, Label]:
-    """Return the label table of a scene; the building itself is 0."""
-    table = {0: Label(0, 'building', 'building')}
-    table.update({item.id: Label(item.id, item.category, item.name) for item in scene.objects})
-    return table
 
 
 def camera_rays(config: SimulatorConfig) -> NDArray[np.float32]:

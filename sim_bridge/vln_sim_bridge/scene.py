@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from vln_core.errors import SceneError
+from vln_sim_bridge.simulator import Label
 
 Bounds = tuple[tuple[float, float], tuple[float, float]]
 Point3 = tuple[float, float, float]
@@ -190,6 +191,13 @@ def _check(scene: Scene, path: Path) -> None:
     names = [item.name for item in scene.objects]
     if len(set(names)) != len(names):
         raise SceneError(f'{path}: two objects have the same name')
+
+
+def labels_of(scene: Scene) -> dict[int, Label]:
+    """Return the label table of a scene; the building itself is 0."""
+    table = {0: Label(0, 'building', 'building')}
+    table.update({item.id: Label(item.id, item.category, item.name) for item in scene.objects})
+    return table
 
 
 def cache_folder() -> Path:
