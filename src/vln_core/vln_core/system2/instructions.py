@@ -20,6 +20,13 @@ from vln_core.vocabulary import _singular, object_names, room_names
 MAX_WORDS = 400
 MAX_ITEMS = 40
 _TOKEN = re.compile(r"[a-z0-9]+(?:[.'-][a-z0-9]+)*|[.!?;:,]")
+# "stopping at the sofa" is an act; "keep walking" goes on with one.
+_GERUNDS = {
+    'stopping': 'stop', 'turning': 'turn', 'entering': 'enter', 'exiting': 'exit',
+    'leaving': 'leave', 'passing': 'pass', 'going': 'go', 'taking': 'take', 'heading': 'head',
+    'waiting': 'wait',
+}  # fmt: skip
+_ASPECTS = frozenset('keep continue start begin without before after while when by for of'.split())
 _SUBORDINATE = frozenset('until when once after before if while as'.split())
 
 
@@ -69,7 +76,10 @@ def tokenise(text: str) -> list[str]:
     plain = re.sub(r"\bdo n't\b", "don't", plain).replace('do not', "don't")
     words: list[str] = []
     for match in _TOKEN.finditer(plain):
-        words.append(match.group())
+        word = match.group()
+        if word in _GERUNDS and words and words[-1] not in _ASPECTS:
+            word = _GERUNDS[word]
+        words.append(word)
         if len(words) >= MAX_WORDS:
             break
     return words
@@ -117,6 +127,8 @@ def _opens_clause(words: list[str], index: int) -> bool:
     if index == 0:
         return True
     before = words[index - 1]
+    if word == 'turn' and before in ('left', 'right', 'another', 'u'):
+        return False
     if before in lx.CONJUNCTIONS or before in ('please', 'now', 'just', 'immediately', 'again'):
         return not _is_noun_use(words, index)
     if before in ('left', 'right', 'straight', 'forward', 'around', 'there', 'here'):
@@ -207,6 +219,9 @@ def _read_names(words: list[str], phrase: _Phrase) -> None:
         found = _match(words, index)
         if found and not _is_bar_stool(words, index):
             sort, canonical, length = found
+            if word == 'outside' and index + 1 < len(words):
+                index += 1  # "outside the bathroom" is no garden
+                continue
             if sort == 'object':
                 if last_end == index and phrase.landmarks:
                     phrase.landmarks.pop()
@@ -248,7 +263,9 @@ def _unknown_noun(words: list[str], start: int) -> tuple[str, int]:
         ):
             break
         taken.append(word)
-    names = [w for w in taken if w not in lx.ADJECTIVES and not w[0].isdigit()]
+    names = [
+        w for w in taken if w not in lx.ADJECTIVES and w not in lx.NUMBERS and not w[0].isdigit()
+    ]
     if not names or all(w in lx.VERBS or w in lx.ORDINALS for w in names):
         return '', 0
     return ' '.join(_singular(w) for w in names[-2:]), len(taken)
@@ -413,12 +430,14 @@ def _asked_clauses(words: list[str]) -> list[Clause]:
             current.kind = new_kind
         if phrase.path == 'from' and kind is ClauseKind.GO and current.kind is ClauseKind.GO:
             continue  # "away from the bed" names where one leaves, not where one goes
-        if phrase.path == 'with' and kind is not ClauseKind.STOP and current.is_bare:
+        if phrase.path == 'with' and current.kind is ClauseKind.GO and current.is_bare:
             continue
         _absorb(current, phrase)
         _take_direction(current, phrase)
         if phrase.path == 'at' and kind is ClauseKind.STOP and 'before' in words:
             current.is_before = True
+    if not verb and not first.direction and first.kind is ClauseKind.GO and first.landmarks:
+        first.kind = ClauseKind.FIND  # a bare noun names something to look for
     if first.kind is ClauseKind.GO and not first.direction:
         if any(w in ('straight', 'forward', 'ahead') for w in first.words[:4]):
             first.direction = 'straight'
@@ -473,12 +492,18 @@ def understand(text: str) -> list[Clause]:
     if not words:
         raise PlannerError('The instruction is empty; say where to go, e.g. "go to the sofa".')
     clauses: list[Clause] = []
+    told: list[Clause] = []
     for piece in _verb_clauses(words):
+        piece = _without_sightings(piece)
+        if _is_description(piece):
+            told.append(_describe(piece, clauses))
+            continue
         if piece[0] in ('when', 'once', 'until', 'before', 'after', 'as') and clauses:
             if clauses[-1].kind is ClauseKind.STOP:
                 _extend_stop(clauses[-1], piece)
                 continue
         clauses += _read_verb_clause(piece)
+        _resolve_there(clauses, told)
     clauses = [c for c in clauses if not _is_noise(c)]
     if not any(_says_something(c) for c in clauses):
         raise PlannerError(
@@ -486,6 +511,40 @@ def understand(text: str) -> list[Clause]:
             'object in English, e.g. "leave the bedroom and stop at the sofa".'
         )
     return _finish(clauses[:MAX_ITEMS])
+
+
+def _without_sightings(piece: list[str]) -> list[str]:
+    """Drop "... and you will see a lamp": it tells what one sees, not what to do."""
+    for index in range(1, len(piece) - 1):
+        if piece[index] in ("you'll", 'you') and any(
+            w in ('see', 'find', 'notice') for w in piece[index + 1 : index + 3]
+        ):
+            if not {'when', 'until', 'once', 'where'} & set(piece[:index]):
+                return piece[:index]
+    return piece
+
+
+def _is_description(piece: list[str]) -> bool:
+    verbs = [w for w in piece if w in lx.VERBS]
+    return not verbs and any(w in ('is', 'are', "it's", "that's") for w in piece[:6])
+
+
+def _describe(piece: list[str], clauses: list[Clause]) -> Clause:
+    """Read "it is in the kitchen" and give its rooms to the clause before."""
+    said = Clause(words=piece)
+    for phrase in _phrases(piece):
+        _absorb(said, phrase)
+    if clauses and piece[0] in ('it', 'they', 'this', 'that', "it's", "that's"):
+        clauses[-1].rooms += [r for r in said.rooms if r not in clauses[-1].rooms]
+    return said
+
+
+def _resolve_there(clauses: list[Clause], told: list[Clause]) -> None:
+    """Let "go there" mean what was described before."""
+    if not clauses or not told or not clauses[-1].is_bare or 'there' not in clauses[-1].words:
+        return
+    clauses[-1].landmarks, clauses[-1].rooms = list(told[-1].landmarks), list(told[-1].rooms)
+    clauses[-1].kind = ClauseKind.APPROACH
 
 
 def _is_noise(clause: Clause) -> bool:
@@ -515,13 +574,7 @@ def _finish(clauses: list[Clause]) -> list[Clause]:
     for clause in clauses[:-1]:
         if clause.kind is ClauseKind.STOP:
             clause.kind = ClauseKind.APPROACH if clause.landmarks else ClauseKind.GO
-    clauses = [
-        c
-        for c in clauses[:-1]
-        if not (
-            c.kind is ClauseKind.GO and c.is_bare and not c.avoid_rooms and not c.avoid_landmarks
-        )
-    ] + clauses[-1:]
+    clauses = _fold_warnings(clauses)
     last = clauses[-1]
     if last.kind is ClauseKind.APPROACH:
         last.kind = ClauseKind.STOP
@@ -542,11 +595,32 @@ def _finish(clauses: list[Clause]) -> list[Clause]:
     return clauses
 
 
+def _fold_warnings(clauses: list[Clause]) -> list[Clause]:
+    """Give what a clause only forbids to its neighbour, and drop clauses that say nothing."""
+    kept: list[Clause] = []
+    held: list[Clause] = []
+    for clause in clauses:
+        if clause.kind is ClauseKind.GO and clause.is_bare and clause is not clauses[-1]:
+            held.append(clause)
+            continue
+        for warning in held:
+            _take_warnings(clause, warning)
+        held = []
+        kept.append(clause)
+    return kept
+
+
+def _take_warnings(clause: Clause, warning: Clause) -> None:
+    clause.avoid_landmarks += warning.avoid_landmarks
+    clause.avoid_rooms += warning.avoid_rooms
+    clause.avoid_directions += warning.avoid_directions
+
+
 def _inherit_goal(clauses: list[Clause]) -> list[Clause]:
     """Give "... and stop" the goal of the clause before it."""
     last = clauses[-1]
     for before in reversed(clauses[:-1]):
-        if before.kind is ClauseKind.EXIT:
+        if before.kind in (ClauseKind.EXIT, ClauseKind.TURN):
             break
         if before.landmarks or before.rooms:
             last.landmarks, last.rooms = list(before.landmarks), list(before.rooms)

@@ -114,7 +114,7 @@ ADJECTIVES = frozenset(
 EMPTY_NOUNS = frozenset(
     'left right room way end side front back top bottom middle corner area wall floor ceiling '
     'turn direction house building apartment flat home center centre edge space part place other '
-    'one first second third fourth last next point spot position path route hand meters metres '
+    'set pair one first second third fourth last next point spot position path route hand meters metres '
     'meter metre feet steps step degrees degree forward straight ahead there here it them you me '
     'foot base head level half distance time line intersection junction rest stop so bit moment '
     'something anything everything instructions instruction previous system robot'.split()
