@@ -14,10 +14,11 @@ import numpy as np
 from scipy import ndimage
 
 from vln_sim_bridge.apartments import building
+from vln_sim_bridge.apartments.glb import write_glb
 from vln_sim_bridge.apartments.layout import WALL, Plan, make_plan
 from vln_sim_bridge.apartments.placement import REACH, Item, furnish, mark
 from vln_sim_bridge.apartments.raster import Raster, footprint_distance
-from vln_sim_bridge.apartments.shape import Part, write_glb
+from vln_sim_bridge.apartments.shape import Part
 
 BODY = 0.3  # radius of the robot and its margin, metres
 _MIN_OBJECTS, _MIN_KINDS = 25, 15

@@ -8,6 +8,7 @@ the one of its normal; otherwise a box of one colour would have no visible edges
 
 from __future__ import annotations
 
+import io
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from trimesh.visual.material import PBRMaterial
 
 SHADES = (1.0, 0.92, 0.8, 0.62)  # up, along y, along x, down
 _SIZE_PX = 64
@@ -104,13 +104,9 @@ def texture(material: Material) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=2048)
-def shaded(material: Material, shade: int) -> PBRMaterial:
-    """Return the glTF material for faces of one orientation (index into SHADES)."""
+def texture_png(material: Material, shade: int) -> bytes:
+    """Return the texture for faces of one orientation (index into SHADES) as a PNG file."""
     pixels = np.clip(texture(material) * SHADES[shade], 0, 255).astype(np.uint8)
-    return PBRMaterial(
-        name=f'{material.kind}_{"%02x%02x%02x" % material.rgb}_{shade}',
-        baseColorTexture=Image.fromarray(pixels),
-        metallicFactor=0.0,
-        roughnessFactor=1.0,
-        doubleSided=False,
-    )
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, format='PNG')
+    return stream.getvalue()

@@ -4,16 +4,14 @@
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
 
 CELL = 0.05
 BODY_HEIGHT = (0.05, 1.3)  # things between these heights stand in the robot's way, metres
-_NEIGHBOURS = [(dr, dc, float(np.hypot(dr, dc)))
-               for dr in (-1, 0, 1) for dc in (-1, 0, 1) if dr or dc]  # fmt: skip
 
 
 class Raster:
@@ -73,7 +71,7 @@ def footprint_distance(raster: Raster, lo, hi) -> NDArray[np.float64]:
 def distances_from(
     cost: NDArray[np.float64], start: tuple[int, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Walk outwards from a cell (Dijkstra, 8 neighbours).
+    """Walk outwards from a cell (Dijkstra, 8 neighbours, no corner is cut).
 
     Args:
         cost: (rows, columns) factor on the length of a step; inf where nobody can stand.
@@ -81,27 +79,29 @@ def distances_from(
 
     Returns:
         (rows, columns) cost in metres, inf where unreachable; and the flat index each cell was
-        reached from, -1 for none.
+        reached from, negative for none.
     """
+    best, parent = dijkstra(
+        walking_graph(cost), indices=start[0] * cost.shape[1] + start[1], return_predecessors=True
+    )
+    return best.reshape(cost.shape), parent.reshape(cost.shape)
+
+
+def walking_graph(cost: NDArray[np.float64]) -> csr_matrix:
+    """Return the graph of steps between neighbouring cells whose cost is finite, in metres."""
     rows, columns = cost.shape
-    best = np.full(rows * columns, np.inf).tolist()
-    parent = np.full(rows * columns, -1).tolist()
-    flat = cost.ravel().tolist()
-    first = start[0] * columns + start[1]
-    best[first] = 0.0
-    queue = [(0.0, first)]
-    while queue:
-        so_far, index = heapq.heappop(queue)
-        if so_far > best[index]:
-            continue
-        row, column = divmod(index, columns)
-        for dr, dc, length in _NEIGHBOURS:
-            r, c = row + dr, column + dc
-            if not (0 <= r < rows and 0 <= c < columns):
-                continue
-            other = r * columns + c
-            value = so_far + length * CELL * (flat[index] + flat[other]) / 2
-            if value < best[other]:
-                best[other], parent[other] = value, index
-                heapq.heappush(queue, (value, other))
-    return np.array(best).reshape(rows, columns), np.array(parent).reshape(rows, columns)
+    index = np.arange(rows * columns).reshape(rows, columns)
+    sources, targets, lengths = [], [], []
+    for dr, dc in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        here = (slice(0, rows - dr), slice(max(0, -dc), columns - max(0, dc)))
+        there = (slice(dr, rows), slice(max(0, dc), columns + min(0, dc)))
+        step = np.hypot(dr, dc) * CELL * (cost[here] + cost[there]) / 2
+        ok = np.isfinite(step)
+        if dr and dc:
+            ok &= np.isfinite(cost[here[0], there[1]]) & np.isfinite(cost[there[0], here[1]])
+        sources.append(index[here][ok])
+        targets.append(index[there][ok])
+        lengths.append(step[ok])
+    i, j, d = (np.concatenate(v) for v in (sources, targets, lengths))
+    size = rows * columns
+    return csr_matrix((np.tile(d, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), (size, size))

@@ -1,18 +1,15 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes composed of boxes and cylinders, and how they become GLB files."""
+"""Shapes composed of boxes, cylinders and balls."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import trimesh
 from numpy.typing import NDArray
-from trimesh.visual import TextureVisuals
 
-from vln_sim_bridge.apartments.materials import Material, shaded
+from vln_sim_bridge.apartments.materials import Material
 
 _BOX_FACES = {
     '-x': (0, 4, 6, 2), '+x': (1, 3, 7, 5), '-y': (0, 1, 5, 4),
@@ -96,40 +93,3 @@ def bounds_of(parts: list[Part]) -> NDArray[np.float64]:
     """Return the (2, 3) bounds of all parts, metres."""
     each = np.stack([part.bounds for part in parts])
     return np.stack([each[:, 0].min(0), each[:, 1].max(0)])
-
-
-def _shade_and_uv(polygon: NDArray, material: Material) -> tuple[int, NDArray]:
-    normal = np.cross(polygon[1] - polygon[0], polygon[2] - polygon[0])
-    axis = int(np.abs(np.round(normal / np.linalg.norm(normal), 6)).argmax())
-    if material.kind == 'picture':
-        return _picture_uv(polygon, axis)
-    u, v = {0: (1, 2), 1: (0, 2), 2: (0, 1)}[axis]
-    shade = {0: 2, 1: 1, 2: 0 if normal[2] > 0 else 3}[axis]
-    return shade, polygon[:, [u, v]] / material.period
-
-
-def _picture_uv(polygon: NDArray, axis: int) -> tuple[int, NDArray]:
-    plane = polygon[:, {0: (1, 2), 1: (0, 2), 2: (0, 1)}[axis]]
-    low, high = plane.min(0), plane.max(0)
-    return 0, (plane - low) / np.maximum(high - low, 1e-6)
-
-
-def write_glb(parts: list[Part], path: Path, name: str) -> None:
-    """Write parts as a glTF binary: world z-up metres become glTF's y-up (x, z, -y)."""
-    groups: dict[tuple[Material, int], tuple[list, list, list]] = {}
-    for part in parts:
-        for polygon in part.polygons:
-            shade, uv = _shade_and_uv(polygon, part.material)
-            points, faces, uvs = groups.setdefault((part.material, shade), ([], [], []))
-            start = sum(len(p) for p in points)
-            points.append(polygon)
-            uvs.append(uv)
-            faces += [(start, start + k, start + k + 1) for k in range(1, len(polygon) - 1)]
-    scene = trimesh.Scene()
-    for index, ((material, shade), (points, faces, uvs)) in enumerate(groups.items()):
-        vertices = np.concatenate(points)[:, [0, 2, 1]] * np.array([1.0, 1.0, -1.0])
-        mesh = trimesh.Trimesh(vertices, faces, process=False, validate=False)
-        mesh.visual = TextureVisuals(uv=np.concatenate(uvs), material=shaded(material, shade))
-        node = f'{name}__{index}'
-        scene.add_geometry(mesh, node_name=node, geom_name=node)
-    path.write_bytes(scene.export(file_type='glb'))
