@@ -113,7 +113,7 @@ def test_negation_is_not_a_goal_but_something_to_avoid():
     assert clauses[0].avoid_rooms == ['kitchen']
     assert all('kitchen' not in c.rooms for c in clauses)
     turned = understand("Don't turn left, go straight and stop at the bed")
-    assert turned[0].avoid_directions == ['left'] and turned[0].direction == ''
+    assert turned[0].avoid_directions == ['left'] and turned[0].direction == 'straight'
     without = understand(
         'Walk past the dining table without touching the chairs and stop at the rug'
     )

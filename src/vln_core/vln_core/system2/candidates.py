@@ -35,6 +35,8 @@ def goal_candidates(
         is_last_chance: Budget almost spent: any instance will do.
     """
     goal = judge.items[-1]
+    if not goal.landmarks:
+        return []
     found = []
     for thing in situation.known(goal.landmarks[0]):
         candidate = _judge_one(situation, judge, index, thing)

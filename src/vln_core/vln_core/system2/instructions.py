@@ -421,6 +421,8 @@ def _asked_clauses(words: list[str]) -> list[Clause]:
     for phrase in _phrases(words):
         new_kind = _kind_of_phrase(kind, phrase)
         current = clauses[-1]
+        if phrase.path == 'in' and current.landmarks:
+            new_kind = None  # "the chair in the kitchen" is one goal
         has_path = current is not first or bool(current.landmarks or current.rooms)
         fits_turn = kind is ClauseKind.TURN and new_kind is not None
         if new_kind is not None and (has_path or fits_turn):
