@@ -1,0 +1,398 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Object nodes of the world graph: association, fusion, absence and ghosts (SPEC 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from vln_core.context import ObjectState
+from vln_core.geometry.transforms import apply, inverse
+from vln_core.memory.config import MemoryConfig
+from vln_core.memory.spatial_hash import SpatialHash
+from vln_core.observation import View
+from vln_core.vocabulary import category_of
+
+# Fused positions never become surer than this: surfaces seen differ from side to side.
+_MIN_VARIANCE = 0.03**2
+# One looks through these by nature, so seeing what is behind says nothing.
+HOLLOW = frozenset({'doorway', 'window', 'mirror', 'stairs'})
+
+
+@dataclass(frozen=True, eq=False)
+class Sighting:
+    """A detection in the global frame: position and extent in metres, covariance in m^2."""
+
+    view: int
+    category: str
+    label: str
+    score: float
+    position: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    extent: NDArray[np.float64]
+    pixel_area: float
+
+
+@dataclass
+class ObjectNode:
+    """Live state of one object; see :class:`vln_core.context.ObjectState`."""
+
+    id: int
+    category: str
+    confidence: float
+    best_view: tuple[int, int]
+    best_quality: float
+    sightings: int = 1
+    last_step: int = 0
+    place: int = -1
+    place_distance: float = float('inf')
+    containment: float = 0.0
+    descriptions: list[str] = field(default_factory=list)
+    attributes: dict[str, int] = field(default_factory=dict)
+
+
+class ObjectStore:
+    """All objects; geometry in arrays, words in nodes, look-ups by a spatial hash."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        self._config = config
+        self.nodes: dict[int, ObjectNode] = {}
+        self.next_id = 0
+        self.positions: NDArray[np.float64] = np.zeros((64, 3))
+        self.extents: NDArray[np.float64] = np.zeros((64, 3))
+        self.covariances: NDArray[np.float64] = np.zeros((64, 3, 3))
+        self.hash = SpatialHash(1.0)
+        self.apart: set[tuple[int, int]] = set()
+        self.dirty: set[int] = set()
+        self._states: dict[int, ObjectState] = {}
+        self._snapshot: tuple[ObjectState, ...] | None = ()
+
+    def _reserve(self, count: int) -> None:
+        while count > len(self.positions):
+            grow = len(self.positions)
+            self.positions = np.concatenate([self.positions, np.zeros((grow, 3))])
+            self.extents = np.concatenate([self.extents, np.zeros((grow, 3))])
+            self.covariances = np.concatenate([self.covariances, np.zeros((grow, 3, 3))])
+
+    def touch(self, object_id: int) -> None:
+        """Mark an object as changed, for snapshots and the journal."""
+        self.dirty.add(object_id)
+        self._states.pop(object_id, None)
+        self._snapshot = None
+
+    def near(self, x: float, y: float, radius: float) -> NDArray[np.int64]:
+        """Return ids of objects within a radius (m) on the ground, rising."""
+        ids = np.array(self.hash.near(x, y, radius), np.int64)
+        if not len(ids):
+            return ids
+        gap = self.positions[ids, :2] - (x, y)
+        return ids[np.hypot(gap[:, 0], gap[:, 1]) <= radius]
+
+    def restore(
+        self,
+        node: ObjectNode,
+        position: NDArray[np.float64],
+        extent: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+    ) -> None:
+        """Put a node with its geometry into the store, as when it was saved."""
+        self._reserve(node.id + 1)
+        self.nodes[node.id] = node
+        self.next_id = max(self.next_id, node.id + 1)
+        self.positions[node.id] = position
+        self.extents[node.id] = extent
+        self.covariances[node.id] = covariance
+        self.hash.add(node.id, float(position[0]), float(position[1]))
+        self.touch(node.id)
+
+    def observe(self, sightings: Sequence[Sighting], step: int) -> list[int]:
+        """Fuse the sightings of one panorama; return the object of each, in their order.
+
+        Two sightings of one view never become the same object; those of overlapping views may.
+        """
+        result = [-1] * len(sightings)
+        groups: dict[tuple[int, str], list[int]] = {}
+        for k, sighting in enumerate(sightings):
+            groups.setdefault((sighting.view, sighting.category), []).append(k)
+        for _, members in sorted(groups.items()):
+            for k, object_id in self._assign([sightings[m] for m in members]).items():
+                self._fuse(object_id, sightings[members[k]], step)
+                result[members[k]] = object_id
+            for m in members:
+                if result[m] < 0:
+                    result[m] = self._create(sightings[m], step)
+            self._keep_apart([result[m] for m in members])
+        self._merge_twins(sorted(set(result)), result)
+        return result
+
+    def _gate(self, ids: NDArray[np.int64], sighting: Sighting) -> NDArray[np.float64]:
+        config = self._config
+        if sighting.category == 'doorway':
+            return np.full(len(ids), config.doorway_distance)
+        size = np.maximum(self.extents[ids, :2].max(axis=1), float(sighting.extent[:2].max()))
+        gate = np.maximum(config.association_floor, config.association_size * size)
+        return np.minimum(gate, config.association_cap)
+
+    def _assign(self, sightings: list[Sighting]) -> dict[int, int]:
+        reach = max(self._config.association_cap, self._config.doorway_distance)
+        candidates = [
+            [
+                int(i)
+                for i in self.near(float(s.position[0]), float(s.position[1]), reach)
+                if self.nodes[int(i)].category == s.category
+            ]
+            for s in sightings
+        ]
+        columns = sorted({i for ids in candidates for i in ids})
+        if not columns:
+            return {}
+        ids = np.array(columns, np.int64)
+        forbidden = 1e6
+        cost = np.full((len(sightings), len(ids)), forbidden)
+        for row, sighting in enumerate(sightings):
+            # On the ground: heights of visible centres depend on what hides the lower part.
+            gap = np.hypot(*(self.positions[ids, :2] - sighting.position[:2]).T)
+            ratio = gap / self._gate(ids, sighting)
+            cost[row] = np.where(ratio <= 1.0, ratio, forbidden)
+        rows, cols = linear_sum_assignment(cost)
+        return {
+            int(r): columns[int(c)]
+            for r, c in zip(rows, cols, strict=True)
+            if cost[r, c] < forbidden
+        }
+
+    def _create(self, sighting: Sighting, step: int) -> int:
+        node = ObjectNode(
+            self.next_id,
+            sighting.category,
+            self._config.confidence_gain * sighting.score,
+            (step, sighting.view),
+            self._quality(sighting),
+            last_step=step,
+            descriptions=[sighting.label] if sighting.label != sighting.category else [],
+        )
+        covariance = sighting.covariance + np.eye(3) * _MIN_VARIANCE
+        self.restore(node, sighting.position, sighting.extent, covariance)
+        return node.id
+
+    @staticmethod
+    def _quality(sighting: Sighting) -> float:
+        return sighting.score * sighting.pixel_area**0.5
+
+    def _fuse(self, object_id: int, sighting: Sighting, step: int) -> None:
+        node = self.nodes[object_id]
+        old = tuple(self.positions[object_id, :2])
+        # Inverse-variance fusion, floored so that a moved object can still be followed.
+        info_old = np.linalg.inv(self.covariances[object_id])
+        info_new = np.linalg.inv(sighting.covariance + np.eye(3) * _MIN_VARIANCE)
+        fused = np.linalg.inv(info_old + info_new)
+        self.positions[object_id] = fused @ (
+            info_old @ self.positions[object_id] + info_new @ sighting.position
+        )
+        floor = np.eye(3) * _MIN_VARIANCE
+        self.covariances[object_id] = fused if fused.trace() > floor.trace() else floor
+        extent = self.extents[object_id]
+        # Partial views are smaller than the object; masks that bleed are bigger.
+        rate = np.where(sighting.extent > extent, 0.5, 0.1)
+        self.extents[object_id] = extent + rate * (sighting.extent - extent)
+        node.confidence += (1.0 - node.confidence) * self._config.confidence_gain * sighting.score
+        node.sightings += 1
+        node.last_step = step
+        if self._quality(sighting) > node.best_quality:
+            node.best_view, node.best_quality = (step, sighting.view), self._quality(sighting)
+        if sighting.label != node.category and sighting.label not in node.descriptions:
+            node.descriptions = [*node.descriptions, sighting.label][:8]
+        self.hash.move(object_id, old, tuple(self.positions[object_id, :2]))
+        self.touch(object_id)
+
+    def _keep_apart(self, ids: list[int]) -> None:
+        for i, a in enumerate(ids):
+            for b in ids[i + 1 :]:
+                if np.hypot(*(self.positions[a, :2] - self.positions[b, :2])) < 3.0:
+                    self.apart.add((min(a, b), max(a, b)))
+
+    def _merge_twins(self, ids: list[int], result: list[int]) -> None:
+        for object_id in ids:
+            if object_id not in self.nodes:
+                continue
+            x, y = map(float, self.positions[object_id, :2])
+            for other in map(int, self.near(x, y, 0.5 * self._config.association_floor)):
+                pair = (min(object_id, other), max(object_id, other))
+                if (
+                    other == object_id
+                    or self.nodes[other].category != self.nodes[object_id].category
+                    or pair in self.apart
+                ):
+                    continue
+                self._merge(*pair)
+                result[:] = [pair[0] if r == pair[1] else r for r in result]
+                if object_id == pair[1]:
+                    break
+
+    def _merge(self, keep: int, gone: int) -> None:
+        a, b = self.nodes[keep], self.nodes[gone]
+        old = tuple(self.positions[keep, :2])
+        share = b.sightings / (a.sightings + b.sightings)
+        self.positions[keep] += share * (self.positions[gone] - self.positions[keep])
+        self.extents[keep] = np.maximum(self.extents[keep], self.extents[gone])
+        a.confidence = max(a.confidence, b.confidence)
+        a.sightings += b.sightings
+        a.last_step = max(a.last_step, b.last_step)
+        a.descriptions = list(dict.fromkeys([*a.descriptions, *b.descriptions]))[:8]
+        for name, count in b.attributes.items():
+            a.attributes[name] = a.attributes.get(name, 0) + count
+        if b.best_quality > a.best_quality:
+            a.best_view, a.best_quality = b.best_view, b.best_quality
+        self.hash.move(keep, old, tuple(self.positions[keep, :2]))
+        self.apart |= {
+            (min(keep, o), max(keep, o))
+            for p in self.apart
+            if gone in p
+            for o in p
+            if o not in (gone, keep)
+        }
+        self.remove(gone)
+        self.touch(keep)
+
+    def remove(self, object_id: int) -> None:
+        """Delete an object."""
+        x, y = map(float, self.positions[object_id, :2])
+        self.hash.remove(object_id, x, y)
+        del self.nodes[object_id]
+        self.apart = {p for p in self.apart if object_id not in p}
+        self.touch(object_id)
+
+    def judge_absence(
+        self,
+        views: Sequence[View],
+        global_tform_odom: NDArray[np.float64],
+        base_xy: tuple[float, float],
+        seen: set[int],
+        bearing_only: set[tuple[int, str]],
+    ) -> list[int]:
+        """Lower the confidence of objects looked at and absent; remove and return the ghosts.
+
+        Args:
+            views: Of the panorama.
+            global_tform_odom: (4, 4).
+            base_xy: Robot, metres, global frame.
+            seen: Objects sighted in this panorama.
+            bearing_only: (view, category) of detections without depth, which excuse an absence.
+        """
+        config = self._config
+        ids = np.array(
+            [i for i in self.near(*base_xy, config.absence_range) if int(i) not in seen], np.int64
+        )
+        ids = np.array([i for i in ids if self.nodes[int(i)].category not in HOLLOW], np.int64)
+        if not len(ids):
+            return []
+        worst = np.ones(len(ids))
+        excused = np.zeros(len(ids), np.bool_)
+        for view in views:
+            through, plain = self._looked_at(ids, view, global_tform_odom @ view.odom_tform_camera)
+            for k, object_id in enumerate(ids):
+                if not (through[k] or plain[k]):
+                    continue
+                node = self.nodes[int(object_id)]
+                excused[k] |= (view.index, node.category) in bearing_only
+                # Few sightings are cheap to doubt: most ghosts are false labels seen once.
+                missed = config.missed_factor ** (1 if node.sightings >= 3 else 2)
+                worst[k] = min(worst[k], config.see_through_factor if through[k] else missed)
+        ghosts = []
+        for k in np.flatnonzero((worst < 1.0) & ~excused):
+            node = self.nodes[int(ids[k])]
+            node.confidence *= float(worst[k])
+            self.touch(node.id)
+            if node.confidence < config.prune_confidence:
+                ghosts.append(node.id)
+        return ghosts
+
+    def _looked_at(
+        self, ids: NDArray[np.int64], view: View, global_tform_camera: NDArray[np.float64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return two (N,) masks: seen through where it was, and its spot in plain view."""
+        camera = view.camera
+        points = apply(inverse(global_tform_camera), self.positions[ids])
+        half = 0.5 * self.extents[ids].max(axis=1)
+        z = points[:, 2]
+        ahead = z > 0.6
+        safe_z = np.where(ahead, z, 1.0)
+        u = camera.fx * points[:, 0] / safe_z + camera.cx
+        v = camera.fy * points[:, 1] / safe_z + camera.cy
+        margin = 0.06
+        inside = (
+            ahead
+            & (u > margin * camera.width)
+            & (u < (1 - margin) * camera.width)
+            & (v > margin * camera.height)
+            & (v < (1 - margin) * camera.height)
+            & (half * camera.fx / safe_z > 5.0)
+        )
+        spread = np.clip(0.4 * half * camera.fx / safe_z, 1.0, 30.0)
+        offsets = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)])
+        us = np.where(inside, u, 0.0)[:, None] + offsets[:, 0] * spread[:, None]
+        vs = np.where(inside, v, 0.0)[:, None] + offsets[:, 1] * spread[:, None]
+        columns = np.clip(np.rint(us), 0, camera.width - 1).astype(int)
+        rows = np.clip(np.rint(vs), 0, camera.height - 1).astype(int)
+        depth = view.depth[rows, columns]
+        behind = (depth > (z + half + 0.3)[:, None]).sum(axis=1)
+        there = (np.abs(depth - z[:, None]) <= (half + 0.3)[:, None]).sum(axis=1)
+        return inside & (behind >= 7), inside & (there >= 5)
+
+    def describe(self, object_id: int, words: str, attributes: Sequence[str]) -> None:
+        """Add open-vocabulary words and count soft attributes."""
+        node = self.nodes[object_id]
+        if words and words not in node.descriptions:
+            node.descriptions = [*node.descriptions, words][:8]
+        for attribute in attributes:
+            node.attributes[attribute] = node.attributes.get(attribute, 0) + 1
+        self.touch(object_id)
+
+    def state(self, object_id: int) -> ObjectState:
+        """Return a read-only copy of one object."""
+        state = self._states.get(object_id)
+        if state is None:
+            node = self.nodes[object_id]
+            state = ObjectState(
+                node.id,
+                node.category,
+                self.positions[object_id].copy(),
+                self.extents[object_id].copy(),
+                float(node.confidence),
+                node.sightings,
+                node.best_view,
+                node.place,
+                tuple(node.descriptions),
+                dict(node.attributes),
+                node.last_step,
+            )
+            self._states[object_id] = state
+        return state
+
+    def snapshot(self) -> tuple[ObjectState, ...]:
+        """Return all objects by rising id; unchanged ones are the same instances as before."""
+        if self._snapshot is None:
+            self._snapshot = tuple(self.state(i) for i in sorted(self.nodes))
+        return self._snapshot
+
+    def find(self, category: str, among: Sequence[int]) -> list[int]:
+        """Return those of the given ids that have the category of the words, surest first."""
+        wanted = category_of(category)
+        found = [i for i in among if i in self.nodes and self.nodes[i].category == wanted]
+        return sorted(found, key=lambda i: (-self.nodes[i].confidence, i))
+
+    def transform(self, new_tform_old: NDArray[np.float64]) -> None:
+        """Move every object by a rigid (4, 4) correction of the global frame."""
+        rotation = new_tform_old[:3, :3]
+        for object_id in sorted(self.nodes):
+            old = (float(self.positions[object_id, 0]), float(self.positions[object_id, 1]))
+            self.positions[object_id] = rotation @ self.positions[object_id] + new_tform_old[:3, 3]
+            self.covariances[object_id] = rotation @ self.covariances[object_id] @ rotation.T
+            new = (float(self.positions[object_id, 0]), float(self.positions[object_id, 1]))
+            self.hash.move(object_id, old, new)
+            self.touch(object_id)

@@ -1,0 +1,307 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the depth of the panoramas showed as free or occupied floor, in the memory's global frame.
+
+A growing grid of small integers: positive is occupied, otherwise free where seen, else unknown.
+Row grows with y, column with x.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from vln_core.geometry.camera import check_size
+from vln_core.geometry.transforms import yaw_of
+from vln_core.memory.config import MemoryConfig
+from vln_core.observation import View
+
+_OCCUPIED_STEP, _OCCUPIED_CAP = 3, 5
+_FREE_STEP, _FREE_CAP = 1, -2
+_MARGIN_CELLS = 32
+# Two first obstacles of neighbouring rays nearer than this belong to one surface: no body passes.
+_JOIN_DISTANCE = 0.4
+
+
+class SpaceMap:
+    """Free, occupied and unknown floor at ``config.cell_size``."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        self._config = config
+        self.cell = config.cell_size
+        self.origin = (0.0, 0.0)  # lower left corner of cell (0, 0), metres
+        self.evidence: NDArray[np.int8] = np.zeros((0, 0), np.int8)
+        self.seen: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
+        self.version = 0
+        self._masks: tuple[int, NDArray[np.bool_], NDArray[np.bool_]] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.evidence.shape
+
+    def masks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return (R, C) bool masks: occupied, free."""
+        if self._masks is None or self._masks[0] != self.version:
+            occupied = self.evidence > 0
+            self._masks = (self.version, occupied, self.seen & ~occupied)
+        return self._masks[1], self._masks[2]
+
+    def cells_of(self, points_xy: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return (N, 2) row and column of (N, 2) points in metres; may lie outside the grid."""
+        points = np.asarray(points_xy, dtype=np.float64).reshape(-1, 2)
+        return np.floor((points[:, ::-1] - self.origin[::-1]) / self.cell).astype(np.int64)
+
+    def points_of(self, cells_rc: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return (N, 2) centres, metres, of (N, 2) cells given as row and column."""
+        cells = np.asarray(cells_rc, dtype=np.float64).reshape(-1, 2)
+        return (cells[:, ::-1] + 0.5) * self.cell + np.asarray(self.origin)
+
+    def inside(self, cells_rc: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return (N,) bool: which cells lie in the grid."""
+        rows, columns = cells_rc[:, 0], cells_rc[:, 1]
+        return (rows >= 0) & (columns >= 0) & (rows < self.shape[0]) & (columns < self.shape[1])
+
+    def integrate(
+        self,
+        views: Sequence[View],
+        global_tform_odom: NDArray[np.float64],
+        base_xyz: tuple[float, float, float],
+    ) -> None:
+        """Fuse the depth of one look-around.
+
+        Args:
+            views: Views with depth aligned to their camera and the pose of their optical frame.
+            global_tform_odom: (4, 4) maps odometry into the frame of this grid.
+            base_xyz: Base of the robot in the global frame, metres; z is the floor.
+
+        Raises:
+            ImageSizeError: A depth image does not have the size of its camera.
+        """
+        for view in views:
+            check_size(view.depth, view.camera)
+        scans = [
+            self._scan(view, global_tform_odom @ view.odom_tform_camera, base_xyz[2])
+            for view in views
+        ]
+        base = np.array([base_xyz[:2]])
+        corners = [base - 1.0, base + 1.0]
+        corners += [points for scan in scans for points in scan if len(points)]
+        everything = np.concatenate(corners)
+        self._grow(everything.min(axis=0), everything.max(axis=0))
+        size = self.evidence.size
+        hits, floor = np.zeros(size, np.int32), np.zeros(size, np.bool_)
+        for obstacles, joined, free in scans:
+            hits += np.bincount(self._flat(obstacles), minlength=size).astype(np.int32)
+            hits[self._flat(joined)] += 2
+            floor[self._flat(free)] = True
+        # One stray pixel is noise; a real surface fills many pixels of its cell.
+        occupied = (hits >= 2).reshape(self.shape)
+        free_mask = floor.reshape(self.shape) & ~occupied
+        evidence = self.evidence.astype(np.int16)
+        evidence[occupied] = np.minimum(evidence[occupied] + _OCCUPIED_STEP, _OCCUPIED_CAP)
+        evidence[free_mask] = np.maximum(evidence[free_mask] - _FREE_STEP, _FREE_CAP)
+        self.evidence = evidence.astype(np.int8)
+        self.seen |= occupied | free_mask
+        self._stand(base[0])
+        self.version += 1
+
+    def _stand(self, base_xy: NDArray[np.float64]) -> None:
+        # The body is there, so nothing else is, whatever the camera could not see at its feet.
+        reach = max(self._config.robot_radius - 0.5 * self.cell, 0.0)
+        row, column = self.cells_of(base_xy[None])[0]
+        cells = int(math.ceil(reach / self.cell))
+        rows, columns = np.mgrid[
+            row - cells : row + cells + 1, column - cells : column + cells + 1
+        ]
+        spots = np.stack([rows.ravel(), columns.ravel()], axis=1)
+        near = np.hypot(*(self.points_of(spots) - base_xy).T) <= reach + 1e-9
+        spots = spots[near & self.inside(spots)]
+        self.evidence[spots[:, 0], spots[:, 1]] = _FREE_CAP
+        self.seen[spots[:, 0], spots[:, 1]] = True
+
+    def _flat(self, points_xy: NDArray[np.float64]) -> NDArray[np.int64]:
+        cells = self.cells_of(points_xy)
+        return cells[:, 0] * self.shape[1] + cells[:, 1]
+
+    def _grow(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        if self.evidence.size == 0:
+            first = np.floor(low / self.cell) - _MARGIN_CELLS
+            last = np.ceil(high / self.cell) + _MARGIN_CELLS
+            self.origin = (float(first[0] * self.cell), float(first[1] * self.cell))
+            shape = (int(last[1] - first[1]), int(last[0] - first[0]))
+            self.evidence, self.seen = np.zeros(shape, np.int8), np.zeros(shape, np.bool_)
+            return
+        cells = self.cells_of(np.stack([low, high]))
+        before = np.maximum(-cells[0], 0)
+        after = np.maximum(cells[1] + 1 - np.asarray(self.shape), 0)
+        if not (before.any() or after.any()):
+            return
+        before = np.where(before > 0, before + _MARGIN_CELLS, 0)
+        after = np.where(after > 0, after + _MARGIN_CELLS, 0)
+        pad = ((int(before[0]), int(after[0])), (int(before[1]), int(after[1])))
+        self.evidence, self.seen = np.pad(self.evidence, pad), np.pad(self.seen, pad)
+        self.origin = (
+            self.origin[0] - float(before[1]) * self.cell,
+            self.origin[1] - float(before[0]) * self.cell,
+        )
+
+    def _scan(
+        self, view: View, global_tform_camera: NDArray[np.float64], floor_z: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return (N, 2) obstacle points, joined surface points and free points, global metres."""
+        config, camera = self._config, view.camera
+        depth = view.depth[::2].astype(np.float32)
+        is_near = np.isneginf(depth)
+        is_far = depth > config.max_depth  # +inf included
+        usable = np.where(is_far, np.float32(config.max_depth), depth)
+        usable = np.where(usable >= config.min_depth, usable, np.nan)
+        rotation = global_tform_camera[:3, :3]
+        eye = global_tform_camera[:3, 3]
+        rays_x = ((np.arange(camera.width) - camera.cx) / camera.fx).astype(np.float32)
+        rays_y = ((np.arange(0, camera.height, 2) - camera.cy) / camera.fy).astype(np.float32)
+        matrix = rotation.astype(np.float32)
+        # Directions of all pixels in the global frame per metre of depth, (H, W) each.
+        dx, dy, dz = (
+            matrix[i, 0] * rays_x[None, :] + matrix[i, 1] * rays_y[:, None] + matrix[i, 2]
+            for i in range(3)
+        )
+        height = eye[2] - floor_z + dz * usable
+        reach = np.hypot(dx, dy)
+        ground = reach * usable
+        num_bins = int(min(720, max(90, 2.0 * math.pi * camera.fx / 1.2)))
+        azimuth = np.arctan2(dy, dx)
+        bins = ((azimuth + math.pi) * (num_bins / (2.0 * math.pi))).astype(np.int32) % num_bins
+
+        valid = np.isfinite(usable) & ~is_far
+        # Depth errors grow with range; a grazing floor must not rise into the band.
+        lift = config.body_min + 0.01 * ground
+        is_obstacle = valid & (height >= lift) & (height <= config.body_max)
+        is_floor = valid & (np.abs(height) < lift)
+        first = np.full(num_bins, np.inf)
+        np.minimum.at(first, bins[is_obstacle], ground[is_obstacle])
+        first[bins[is_near]] = 0.0
+        clear = np.zeros(num_bins)
+        np.maximum.at(clear, bins[is_floor], ground[is_floor])
+        if is_far.any():
+            # A far reading proves the ray free only while it is within the body band.
+            slope = np.maximum(dz, 1e-6)
+            leave = np.where(dz > 0, (config.body_max - (eye[2] - floor_z)) / slope, np.inf)
+            span = np.minimum(leave, config.max_depth) * reach
+            proves = is_far & (height > 0.0) & (leave > 0.0)
+            np.maximum.at(clear, bins[proves], span[proves])
+        ends = np.minimum(first - 0.5 * self.cell, clear)
+        free = self._rays(eye[:2], ends, num_bins)
+        floor_xy = self._ground_points(is_floor, dx, dy, usable, eye)
+        obstacles = self._ground_points(is_obstacle, dx, dy, usable, eye)
+        return obstacles, self._joined(eye[:2], first, num_bins), np.concatenate([free, floor_xy])
+
+    @staticmethod
+    def _ground_points(
+        mask: NDArray[np.bool_],
+        dx: NDArray[np.float32],
+        dy: NDArray[np.float32],
+        depth: NDArray[np.float32],
+        eye: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        z = depth[mask]
+        return np.stack([eye[0] + dx[mask] * z, eye[1] + dy[mask] * z], axis=1).astype(np.float64)
+
+    def _rays(
+        self, eye_xy: NDArray[np.float64], ends: NDArray[np.float64], num_bins: int
+    ) -> NDArray[np.float64]:
+        used = np.flatnonzero(ends > 0.0)
+        if not len(used):
+            return np.zeros((0, 2))
+        step = 0.5 * self.cell
+        counts = np.floor(ends[used] / step).astype(int) + 1
+        starts = np.repeat(np.cumsum(counts) - counts, counts)
+        ranges = (np.arange(counts.sum()) - starts) * step
+        angles = np.repeat((used + 0.5) * (2.0 * math.pi / num_bins) - math.pi, counts)
+        return eye_xy + np.stack([np.cos(angles) * ranges, np.sin(angles) * ranges], axis=1)
+
+    def _joined(
+        self, eye_xy: NDArray[np.float64], first: NDArray[np.float64], num_bins: int
+    ) -> NDArray[np.float64]:
+        """Return points along surfaces between the first obstacles of neighbouring rays.
+
+        A wall seen at a grazing angle is hit in cells with gaps between them; without closing these,
+        every such wall would look like a row of openings.
+        """
+        near = np.isfinite(first) & (first > 0.0)
+        both = np.flatnonzero(near & np.roll(near, -1))
+        if not len(both):
+            return np.zeros((0, 2))
+        angles = (np.arange(num_bins) + 0.5) * (2.0 * math.pi / num_bins) - math.pi
+        ranges = np.where(near, first, 0.0)
+        points = eye_xy + np.stack([np.cos(angles) * ranges, np.sin(angles) * ranges], axis=1)
+        start, end = points[both], points[(both + 1) % num_bins]
+        gap = np.hypot(*(end - start).T)
+        use = (gap > self.cell) & (gap < _JOIN_DISTANCE)
+        start, end = start[use], end[use]
+        parts = np.linspace(0.0, 1.0, 9)[None, :, None]
+        return (start[:, None] * (1 - parts) + end[:, None] * parts).reshape(-1, 2)
+
+    def lines_free(
+        self,
+        start_xy: NDArray[np.float64],
+        ends_xy: NDArray[np.float64],
+        skip: float | NDArray = 0.0,
+    ) -> NDArray[np.bool_]:
+        """Return (N,) bool: is the straight line from one point to each end free of obstacles.
+
+        Args:
+            start_xy: (2,) metres.
+            ends_xy: (N, 2) metres.
+            skip: Length before each end that is not tested, metres; scalar or (N,).
+        """
+        ends = np.asarray(ends_xy, dtype=np.float64).reshape(-1, 2)
+        start = np.asarray(start_xy, dtype=np.float64)
+        if self.evidence.size == 0 or not len(ends):
+            return np.ones(len(ends), np.bool_)
+        delta = ends - start
+        length = np.hypot(delta[:, 0], delta[:, 1])
+        steps = int(length.max() / (0.5 * self.cell)) + 2
+        ranges = np.linspace(0.0, 1.0, steps)
+        points = start + delta[:, None, :] * ranges[None, :, None]
+        cells = self.cells_of(points.reshape(-1, 2))
+        inside = self.inside(cells)
+        cells[~inside] = 0
+        hit = (self.evidence[cells[:, 0], cells[:, 1]] > 0) & inside
+        hit = hit.reshape(len(ends), steps)
+        tested = ranges[None, :] * length[:, None] <= np.asarray(length - skip)[:, None]
+        return ~(hit & tested).any(axis=1)
+
+    def transform(self, new_tform_old: NDArray[np.float64]) -> None:
+        """Move everything seen by a rigid planar (4, 4) correction of the global frame."""
+        if self.evidence.size == 0:
+            return
+        yaw = yaw_of(new_tform_old)
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        rows, columns = self.shape
+        corners = np.array([[0, 0], [rows, 0], [0, columns], [rows, columns]], np.int64)
+        moved = (
+            self.points_of(corners) @ np.array([[cos, sin], [-sin, cos]]) + new_tform_old[:2, 3]
+        )
+        low = np.floor(moved.min(axis=0) / self.cell) - 1
+        size = np.ceil(moved.max(axis=0) / self.cell) + 1 - low
+        origin = (float(low[0] * self.cell), float(low[1] * self.cell))
+        # Inverse map: every new cell centre looks up the old cell it came from.
+        grid_y, grid_x = np.mgrid[0 : int(size[1]), 0 : int(size[0])]
+        x = (grid_x + 0.5) * self.cell + origin[0] - new_tform_old[0, 3]
+        y = (grid_y + 0.5) * self.cell + origin[1] - new_tform_old[1, 3]
+        old_column = (cos * x + sin * y - self.origin[0]) / self.cell - 0.5
+        old_row = (-sin * x + cos * y - self.origin[1]) / self.cell - 0.5
+        maps = old_column.astype(np.float32), old_row.astype(np.float32)
+        self.evidence = cv2.remap(
+            self.evidence.view(np.uint8), *maps, cv2.INTER_NEAREST, borderValue=0
+        ).view(np.int8)
+        self.seen = (
+            cv2.remap(self.seen.astype(np.uint8), *maps, cv2.INTER_NEAREST, borderValue=0) > 0
+        )
+        self.origin = origin
+        self.version += 1

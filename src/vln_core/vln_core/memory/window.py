@@ -1,0 +1,82 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Working memory W: the last K completed waypoint transitions, verbatim (SPEC 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vln_core.context import ActionNote
+from vln_core.memory.config import MemoryConfig
+from vln_core.observation import Panorama
+from vln_core.system2.record import DecisionRecord, describe_action
+
+
+@dataclass
+class Transition:
+    """From the look-around at a waypoint to the arrival at the next."""
+
+    step: int
+    frames: tuple[NDArray[np.uint8], ...]
+    seen: dict[str, int]
+    decisions: list[str] = field(default_factory=list)
+    outcomes: list[str] = field(default_factory=list)
+    way: list[NDArray[np.uint8]] = field(default_factory=list)
+
+
+class WorkingWindow:
+    """Frames and words of the last K transitions; older ones leave for good."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        self._config = config
+        self._transitions: list[Transition] = []
+
+    def open(self, step: int, panorama: Panorama, seen: dict[str, int]) -> None:
+        """Begin the transition of a new waypoint; the one before it is complete now."""
+        frames = tuple(view.rgb for view in panorama.views)
+        self._transitions.append(Transition(step, frames, seen))
+        if self._config.window >= 0:
+            del self._transitions[: max(0, len(self._transitions) - self._config.window - 1)]
+
+    def decide(self, record: DecisionRecord) -> None:
+        """Note the decision at the current waypoint."""
+        if self._transitions:
+            reason = f' because {record.rationale}' if record.rationale else ''
+            self._transitions[-1].decisions.append(f'{describe_action(record.action)}{reason}')
+
+    def conclude(self, note: ActionNote) -> None:
+        """Note what became of the action."""
+        if self._transitions:
+            self._transitions[-1].outcomes.append(f'{note.outcome} (code {note.code})')
+
+    def add_way_frame(self, rgb: NDArray[np.uint8]) -> None:
+        """Keep a frame seen on the way; the newest ``way_frames`` stay."""
+        if self._transitions:
+            way = self._transitions[-1].way
+            way.append(rgb)
+            del way[: max(0, len(way) - self._config.way_frames)]
+
+    @property
+    def completed(self) -> list[Transition]:
+        """Transitions before the current waypoint, oldest first."""
+        return self._transitions[:-1]
+
+    def text(self) -> str:
+        """Return the words of the completed transitions."""
+        lines = []
+        for transition in self.completed:
+            seen = (
+                ', '.join(f'{n} x{c}' if c > 1 else n for n, c in transition.seen.items())
+                or 'nothing'
+            )
+            lines.append(f'w{transition.step}: saw {seen}')
+            lines += [f'  decided {d}' for d in transition.decisions]
+            lines += [f'  outcome {o}' for o in transition.outcomes]
+        return '\n'.join(lines)
+
+    def frames(self) -> tuple[NDArray[np.uint8], ...]:
+        """Return the pictures of the completed transitions, oldest first."""
+        return tuple(f for t in self.completed for f in (*t.frames, *t.way))

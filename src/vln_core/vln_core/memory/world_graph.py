@@ -1,0 +1,210 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""World graph G: places and objects together, their containment and topology (SPEC 3.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vln_core.context import FailureNote
+from vln_core.errors import UpdateRefused
+from vln_core.memory.config import MemoryConfig
+from vln_core.memory.objects import ObjectStore, Sighting
+from vln_core.memory.places import NEVER, PlaceStore
+from vln_core.memory.space_map import SpaceMap
+from vln_core.observation import Detection, View
+from vln_core.vocabulary import category_of
+
+_FALLBACK_SIGMA = 0.2
+
+
+class WorldGraphStore:
+    """Live world graph; what leaves it are the frozen states of :mod:`vln_core.context`."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        self._config = config
+        self.places = PlaceStore(config.cluster_distance)
+        self.objects = ObjectStore(config)
+
+    def visit(
+        self, pose: tuple[float, float, float], step: int, space: SpaceMap
+    ) -> tuple[int, int, list[int]]:
+        """Add a waypoint's anchor; return the anchor, its place and the places merged into it."""
+        anchor, gone, place = self.places.add_anchor(pose, space.lines_free)
+        node = self.places.nodes[place]
+        for object_id in sorted(node.objects):
+            self.objects.nodes[object_id].place = place
+            if gone:
+                self.objects.touch(object_id)
+        if node.last_step != step:
+            node.visit_count += 1
+        node.first_step = step if node.first_step == NEVER else node.first_step
+        node.last_step = step
+        self._see_open(anchor, place, space)
+        return anchor, place, gone
+
+    def _see_open(self, anchor: int, place: int, space: SpaceMap) -> None:
+        pose = self.places.anchors[anchor]
+        near = self.places.near(pose[0], pose[1], self._config.seen_open_distance)
+        near = near[self.places.anchor_place[near] != place]
+        if not len(near):
+            return
+        is_open = space.lines_free(pose[:2], self.places.anchors[near, :2])
+        for other in near[is_open]:
+            length = float(np.hypot(*(self.places.anchors[other, :2] - pose[:2])))
+            other_place = int(self.places.anchor_place[other])
+            if not self.places.graph.has_edge(place, other_place):
+                self.places.connect(place, other_place, length, 0)
+
+    def sightings(
+        self, detections: Sequence[Detection], global_tform_odom: NDArray[np.float64]
+    ) -> list[Sighting]:
+        """Turn detections with a position into sightings of the global frame."""
+        rotation = global_tform_odom[:3, :3]
+        result = []
+        for detection in detections:
+            if detection.position_odom is None:
+                continue
+            position = (
+                rotation @ np.asarray(detection.position_odom, float) + global_tform_odom[:3, 3]
+            )
+            covariance = (
+                np.eye(3) * _FALLBACK_SIGMA**2
+                if detection.covariance is None
+                else rotation @ np.asarray(detection.covariance, float) @ rotation.T
+            )
+            extent = (
+                np.zeros(3) if detection.extent is None else np.asarray(detection.extent, float)
+            )
+            left, top, right, bottom = detection.box_xyxy
+            result.append(
+                Sighting(
+                    detection.view,
+                    category_of(detection.category),
+                    detection.label,
+                    float(detection.score),
+                    position,
+                    covariance,
+                    np.abs(rotation) @ extent,
+                    max(0.0, right - left) * max(0.0, bottom - top),
+                )
+            )
+        return result
+
+    def see(
+        self,
+        detections: Sequence[Detection],
+        views: Sequence[View],
+        global_tform_odom: NDArray[np.float64],
+        base_xy: tuple[float, float],
+        step: int,
+        space: SpaceMap,
+    ) -> list[int]:
+        """Fuse the detections of a panorama; return the object of each grounded detection."""
+        owners = self.objects.observe(self.sightings(detections, global_tform_odom), step)
+        bearing_only = {
+            (d.view, category_of(d.category)) for d in detections if d.position_odom is None
+        }
+        ghosts = self.objects.judge_absence(
+            views, global_tform_odom, base_xy, set(owners), bearing_only
+        )
+        for object_id in ghosts:
+            self.forget(object_id)
+        self._contain(sorted(set(owners)), base_xy, space)
+        return owners
+
+    def forget(self, object_id: int) -> None:
+        """Remove an object and its containment."""
+        place = self.objects.nodes[object_id].place
+        self.objects.remove(object_id)
+        if place in self.places.nodes:
+            self.places.nodes[place].objects.discard(object_id)
+            self.places.touch(place)
+
+    def _contain(self, seen: list[int], base_xy: tuple[float, float], space: SpaceMap) -> None:
+        """Put objects into the place with the nearest anchor that has a free line to them."""
+        around = self.objects.near(*base_xy, self._config.containment_distance)
+        changed = sorted({*seen, *map(int, around)} & self.objects.nodes.keys())
+        # Merged twins are gone from the store but still listed by their place.
+        for place in {int(p) for p in self.places.anchor_place[self.places.near(*base_xy, 0.5)]}:
+            stale = self.places.nodes[place].objects - self.objects.nodes.keys()
+            if stale:
+                self.places.nodes[place].objects -= stale
+                self.places.touch(place)
+        for object_id in changed:
+            self._place_object(object_id, space)
+
+    def _place_object(self, object_id: int, space: SpaceMap) -> None:
+        node = self.objects.nodes[object_id]
+        x, y = map(float, self.objects.positions[object_id, :2])
+        near = self.places.near(x, y, self._config.containment_distance)
+        is_behind_wall = False
+        if not len(near):
+            # Seen from afar: its nearest anchor is the robot's own, with little confidence.
+            near = self.places.near(x, y, 2.5 * self._config.containment_distance)
+            if not len(near):
+                return
+        gaps = np.hypot(*(self.places.anchors[near, :2] - (x, y)).T)
+        order = np.argsort(gaps, kind='stable')[:6]
+        skip = 0.5 * float(self.objects.extents[object_id, :2].max()) + 0.3
+        is_open = space.lines_free(np.array([x, y]), self.places.anchors[near[order], :2])
+        if not is_open.all():
+            ends = np.broadcast_to(np.array([x, y]), (1, 2))
+            is_open = np.array(
+                [
+                    bool(space.lines_free(self.places.anchors[a, :2], ends, skip)[0])
+                    for a in near[order]
+                ]
+            )
+        if is_open.any():
+            pick = int(order[int(np.argmax(is_open))])
+        else:
+            pick, is_behind_wall = int(order[0]), True
+        place = int(self.places.anchor_place[near[pick]])
+        containment = math.exp(-((float(gaps[pick]) / 3.0) ** 2)) * (
+            0.3 if is_behind_wall else 1.0
+        )
+        if node.place == place and abs(node.containment - containment) < 1e-12:
+            return
+        if node.place != place:
+            old = self.places.nodes.get(node.place)
+            if old is not None:
+                old.objects.discard(object_id)
+                self.places.touch(old.id)
+            self.places.nodes[place].objects.add(object_id)
+        self.places.touch(place)
+        node.place, node.place_distance, node.containment = place, float(gaps[pick]), containment
+        self.objects.touch(object_id)
+
+    def place_of_anchor(self, anchor: int) -> int:
+        """Return the place that an anchor belongs to now."""
+        return int(self.places.anchor_place[anchor])
+
+    def note_failure(self, place_id: int, note: FailureNote) -> None:
+        """Attach a failure note; advisory, never part of a score."""
+        node = self.places.nodes.get(place_id)
+        if node is None:
+            raise UpdateRefused(f'place {place_id} does not exist')
+        if note not in node.failures:
+            node.failures.append(note)
+            self.places.touch(place_id)
+
+    def categories(self, place_id: int) -> dict[str, int]:
+        """Return object categories of a place with their counts, sorted by name."""
+        counts: dict[str, int] = {}
+        for object_id in self.places.nodes[place_id].objects:
+            node = self.objects.nodes.get(object_id)
+            if node is not None:
+                counts[node.category] = counts.get(node.category, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def agreement(self, place_id: int, landmarks: frozenset[str]) -> float:
+        """Return the fraction of the instruction's landmarks found at a place, 0..1."""
+        if not landmarks:
+            return 0.0
+        found = self.categories(place_id).keys()
+        return sum(1 for name in landmarks if name in found) / len(landmarks)
