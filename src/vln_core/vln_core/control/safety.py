@@ -1,0 +1,272 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""The last word on the base's velocity: pure logic on an injected steady clock.
+
+Small on purpose: read it whole. Nothing here plans; every doubt ends in zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+
+from vln_core.errors import ConfigError
+
+
+class SafetyState(IntEnum):
+    """Constants of vln_interfaces/SafetyStatus."""
+
+    OK = 0
+    EMERGENCY_STOP = 1
+    STALE_DEPTH = 2
+    STALE_ODOMETRY = 3
+    STALE_TF = 4
+    STALE_COMMAND = 5
+    NODE_LOST = 6
+    COLLISION_STOP = 7
+    CLOCK_JUMP = 8
+    STARTING = 9
+
+
+@dataclass(frozen=True)
+class SafetyConfig:
+    """Limits of the base and of patience.
+
+    Attributes:
+        input_timeout: Age of depth, odometry, TF or command after their last good sample, s.
+        node_timeout: Silence of a node of the stack, s.
+        required_nodes: Names that must send heartbeats before anything moves.
+        max_speed: m/s, either way.
+        max_turn_rate: rad/s.
+        max_acceleration: m/s^2, for speeding up; slowing down is up to the emergency one.
+        max_turn_acceleration: rad/s^2.
+        emergency_deceleration: m/s^2.
+        emergency_turn_deceleration: rad/s^2.
+        stop_distance: Kept between the body and the nearest thing in the way, metres.
+        latency: From a picture to the wheels, s.
+        max_clock_jump: Step of a message stamp against the steady clock, s.
+        clock_hold: How long the robot stands after a jump, s.
+    """
+
+    input_timeout: float = 0.25
+    node_timeout: float = 1.0
+    required_nodes: tuple[str, ...] = ()
+    max_speed: float = 0.6
+    max_turn_rate: float = 1.2
+    max_acceleration: float = 1.0
+    max_turn_acceleration: float = 4.0
+    emergency_deceleration: float = 1.5
+    emergency_turn_deceleration: float = 6.0
+    stop_distance: float = 0.03
+    latency: float = 0.15
+    max_clock_jump: float = 1.0
+    clock_hold: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, value in self.__dict__.items():
+            if isinstance(value, float) and not (math.isfinite(value) and value > 0.0):
+                raise ConfigError(f'safety.{name} = {value} must be a positive number')
+        if self.emergency_deceleration < self.max_acceleration:
+            raise ConfigError('safety.emergency_deceleration must not be below max_acceleration')
+
+
+@dataclass(frozen=True)
+class SafetyDecision:
+    """What goes to the base now.
+
+    Attributes:
+        v: m/s.
+        w: rad/s.
+        state: Why.
+        message: For people.
+        publish: False: a source holds and the base stands; lock-step time stands still.
+        source: ``teleop``, ``controller`` or empty.
+    """
+
+    v: float
+    w: float
+    state: SafetyState
+    message: str
+    publish: bool
+    source: str
+
+
+@dataclass
+class _Command:
+    v: float
+    w: float
+    is_hold: bool
+    time: float
+
+
+class SafetyGate:
+    """Fed with events, asked once a period; ``now`` is a steady clock in seconds."""
+
+    def __init__(self, config: SafetyConfig | None = None) -> None:
+        self.config = config or SafetyConfig()
+        self._is_emergency = False
+        self._emergency_reason = ''
+        self._input_times: dict[str, float] = {}
+        self._stamps: dict[str, tuple[int, float]] = {}
+        self._clearance = (math.inf, math.inf)  # ahead, behind
+        self._commands: dict[str, _Command] = {}
+        self._heartbeats: dict[str, float] = {}
+        self._jump_time = -math.inf
+        self._out = (0.0, 0.0)
+        self._decided: float | None = None
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def on_depth(self, stamp: int, now: float, ahead: float, behind: float = math.inf) -> None:
+        """Take the newest depth image.
+
+        Args:
+            stamp: ns.
+            now: Steady time of arrival, s.
+            ahead: Free way of the body before the nearest thing in its forward path, metres;
+                inf: nothing in sight. NaN counts as no sample.
+            behind: Likewise backwards; inf where no camera looks there.
+        """
+        if math.isnan(ahead) or math.isnan(behind):
+            return
+        self._clearance = (ahead, behind)
+        self._arrived('depth', stamp, now)
+
+    def on_odometry(self, stamp: int, now: float, *, is_finite: bool = True) -> None:
+        """Take an odometry sample; one that is not finite is none."""
+        if is_finite:
+            self._arrived('odometry', stamp, now)
+
+    def on_tf(self, now: float) -> None:
+        """Note that the camera's pose at the stamp of the depth was found."""
+        self._input_times['tf'] = now
+
+    def on_command(self, source: str, v: float, w: float, is_hold: bool, now: float) -> None:
+        """Take a command of ``teleop`` or ``controller``; one that is not finite is none."""
+        if source not in ('teleop', 'controller'):
+            raise ConfigError(f"no command source '{source}': teleop or controller")
+        if math.isfinite(v) and math.isfinite(w):
+            self._commands[source] = _Command(v, w, is_hold, now)
+
+    def on_heartbeat(self, node: str, now: float) -> None:
+        """Note that a node is alive."""
+        self._heartbeats[node] = now
+
+    def emergency_stop(self, is_on: bool, reason: str = 'emergency stop') -> None:
+        """Latch the emergency stop, or release it."""
+        self._is_emergency, self._emergency_reason = is_on, reason
+
+    def _arrived(self, name: str, stamp: int, now: float) -> None:
+        last = self._stamps.get(name)
+        if last is not None:
+            step, passed = (stamp - last[0]) * 1e-9, now - last[1]
+            if step < 0.0 or step > passed + self.config.max_clock_jump:
+                self._jump_time = now
+        self._stamps[name] = (stamp, now)
+        self._input_times[name] = now
+
+    # -- decision ---------------------------------------------------------------------------------
+
+    def decide(self, now: float) -> SafetyDecision:
+        """Return the velocity for the base at steady time ``now``; call once a period."""
+        dt = 0.05 if self._decided is None else min(max(now - self._decided, 1e-3), 0.2)
+        self._decided = now
+        source, command = self._chosen(now)
+        state, message = self._fault(now, source, command)
+        if state is not SafetyState.OK or command is None:
+            self._out = self._braked(dt)
+            return SafetyDecision(*self._out, state, message, True, source)
+        if command.is_hold:
+            is_standing = self._out == (0.0, 0.0)
+            self._out = self._braked(dt)
+            return SafetyDecision(*self._out, state, 'holding', not is_standing, source)
+        v, w = self._limited(command, dt)
+        allowed = self._stoppable_speed(v)
+        if abs(v) > allowed:
+            v = math.copysign(max(allowed, abs(self._braked(dt)[0])), v) if allowed > 0.0 else 0.0
+            state, message = SafetyState.COLLISION_STOP, 'something is in the way'
+        self._out = (v, w)
+        return SafetyDecision(v, w, state, message, True, source)
+
+    def _chosen(self, now: float) -> tuple[str, _Command | None]:
+        """Teleop while it is fresh and not holding, else the controller."""
+        teleop = self._commands.get('teleop')
+        if teleop is not None and not teleop.is_hold and not self._is_old(teleop.time, now):
+            return 'teleop', teleop
+        controller = self._commands.get('controller')
+        return ('controller', controller) if controller is not None else ('', None)
+
+    def _is_old(self, time: float | None, now: float) -> bool:
+        return time is None or now - time > self.config.input_timeout
+
+    def _fault(self, now: float, source: str, command: _Command | None) -> tuple[SafetyState, str]:
+        config = self.config
+        if self._is_emergency:
+            return SafetyState.EMERGENCY_STOP, self._emergency_reason
+        missing = [name for name in ('depth', 'odometry', 'tf') if name not in self._input_times]
+        missing += [name for name in config.required_nodes if name not in self._heartbeats]
+        if missing:
+            return SafetyState.STARTING, f'waiting for {", ".join(missing)}'
+        if now - self._jump_time < config.clock_hold:
+            return SafetyState.CLOCK_JUMP, 'the clock of the sensors has jumped'
+        lost = [
+            name
+            for name in config.required_nodes
+            if now - self._heartbeats[name] > config.node_timeout
+        ]
+        if lost:
+            return SafetyState.NODE_LOST, f'no heartbeat of {", ".join(lost)}'
+        for name, state in (
+            ('depth', SafetyState.STALE_DEPTH),
+            ('odometry', SafetyState.STALE_ODOMETRY),
+            ('tf', SafetyState.STALE_TF),
+        ):
+            if self._is_old(self._input_times.get(name), now):
+                return state, f'{name} is older than {config.input_timeout:.2f} s'
+        if command is None or self._is_old(command.time, now):
+            return SafetyState.STALE_COMMAND, 'no command source is alive'
+        return SafetyState.OK, f'{source} drives'
+
+    def _braked(self, dt: float) -> tuple[float, float]:
+        """One period of the emergency deceleration, without a jerk limit."""
+        v, w = self._out
+        dv = self.config.emergency_deceleration * dt
+        dw = self.config.emergency_turn_deceleration * dt
+        return (
+            math.copysign(max(0.0, abs(v) - dv), v) if abs(v) > dv else 0.0,
+            math.copysign(max(0.0, abs(w) - dw), w) if abs(w) > dw else 0.0,
+        )
+
+    def _limited(self, command: _Command, dt: float) -> tuple[float, float]:
+        config = self.config
+        return (
+            _approach(
+                self._out[0], _clip(command.v, config.max_speed), config.max_acceleration * dt,
+                config.emergency_deceleration * dt,
+            ),
+            _approach(
+                self._out[1], _clip(command.w, config.max_turn_rate),
+                config.max_turn_acceleration * dt, config.emergency_turn_deceleration * dt,
+            ),
+        )  # fmt: skip
+
+    def _stoppable_speed(self, v: float) -> float:
+        """Largest speed in the direction of ``v`` that stops before the nearest thing."""
+        free = self._clearance[0] if v > 0.0 else self._clearance[1]
+        free -= self.config.stop_distance
+        if free <= 0.0:
+            return 0.0
+        a, t = self.config.emergency_deceleration, self.config.latency
+        return a * (math.sqrt(t * t + 2.0 * free / a) - t) if math.isfinite(free) else math.inf
+
+
+def _clip(value: float, limit: float) -> float:
+    return min(limit, max(-limit, value))
+
+
+def _approach(current: float, wanted: float, up: float, down: float) -> float:
+    """Step towards ``wanted``: at most ``up`` away from zero, at most ``down`` towards it."""
+    is_slowing = abs(wanted) < abs(current) or wanted * current < 0.0
+    limit = down if is_slowing else up
+    return current + _clip(wanted - current, limit)
