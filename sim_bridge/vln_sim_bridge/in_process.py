@@ -332,8 +332,7 @@ def _save_map(folder: Path, scene: str, number: int, run: EpisodeRun) -> None:
     import cv2
 
     folder.mkdir(parents=True, exist_ok=True)
-    image = run.memory.map_image(512)
-    picture = image[0] if isinstance(image, tuple) else image
+    picture = run.memory.map_image(512).pixels
     name = f'{scene.replace(":", "_").replace("/", "_")}_{number}.png'
     cv2.imwrite(str(folder / name), picture[..., ::-1])
 
