@@ -11,6 +11,10 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
+from vln_core.control.body_band import free_way
 from vln_core.errors import ConfigError
 
 
@@ -43,6 +47,10 @@ class SafetyConfig:
         max_turn_acceleration: rad/s^2.
         emergency_deceleration: m/s^2.
         emergency_turn_deceleration: rad/s^2.
+        is_fault_ramped: Brake with the emergency deceleration on faults; else zero at once, and
+            the base brakes as hard as it can.
+        max_reverse_speed: m/s, where no camera looks.
+        radius: Of the body, metres.
         stop_distance: Kept between the body and the nearest thing in the way, metres.
         latency: From a picture to the wheels, s.
         max_clock_jump: Step of a message stamp against the steady clock, s.
@@ -58,6 +66,9 @@ class SafetyConfig:
     max_turn_acceleration: float = 4.0
     emergency_deceleration: float = 1.5
     emergency_turn_deceleration: float = 6.0
+    is_fault_ramped: bool = False
+    max_reverse_speed: float = 0.2
+    radius: float = 0.20
     stop_distance: float = 0.03
     latency: float = 0.15
     max_clock_jump: float = 1.0
@@ -109,7 +120,7 @@ class SafetyGate:
         self._emergency_reason = ''
         self._input_times: dict[str, float] = {}
         self._stamps: dict[str, tuple[int, float]] = {}
-        self._clearance = (math.inf, math.inf)  # ahead, behind
+        self._obstacles = np.empty((0, 2))
         self._commands: dict[str, _Command] = {}
         self._heartbeats: dict[str, float] = {}
         self._jump_time = -math.inf
@@ -118,20 +129,18 @@ class SafetyGate:
 
     # -- events -----------------------------------------------------------------------------------
 
-    def on_depth(self, stamp: int, now: float, ahead: float, behind: float = math.inf) -> None:
+    def on_depth(self, stamp: int, now: float, obstacles_base: NDArray[np.float64]) -> None:
         """Take the newest depth image.
 
         Args:
             stamp: ns.
             now: Steady time of arrival, s.
-            ahead: Free way of the body before the nearest thing in its forward path, metres;
-                inf: nothing in sight. NaN counts as no sample.
-            behind: Likewise backwards; inf where no camera looks there.
+            obstacles_base: (K, 2) things at body height in base_link, metres; see
+                :func:`vln_core.control.body_band.obstacles_in_band`.
         """
-        if math.isnan(ahead) or math.isnan(behind):
-            return
-        self._clearance = (ahead, behind)
-        self._arrived('depth', stamp, now)
+        if np.all(np.isfinite(obstacles_base)):
+            self._obstacles = np.asarray(obstacles_base, dtype=np.float64).reshape(-1, 2)
+            self._arrived('depth', stamp, now)
 
     def on_odometry(self, stamp: int, now: float, *, is_finite: bool = True) -> None:
         """Take an odometry sample; one that is not finite is none."""
@@ -168,23 +177,28 @@ class SafetyGate:
 
     # -- decision ---------------------------------------------------------------------------------
 
-    def decide(self, now: float) -> SafetyDecision:
-        """Return the velocity for the base at steady time ``now``; call once a period."""
-        dt = 0.05 if self._decided is None else min(max(now - self._decided, 1e-3), 0.2)
+    def decide(self, now: float, dt: float | None = None) -> SafetyDecision:
+        """Return the velocity for the base; call once a period.
+
+        Args:
+            now: Steady time, s.
+            dt: Period, s; None: measured. In lock-step it is given, so that runs are identical.
+        """
+        if dt is None:
+            dt = 0.05 if self._decided is None else min(max(now - self._decided, 1e-3), 0.2)
         self._decided = now
         source, command = self._chosen(now)
         state, message = self._fault(now, source, command)
         if state is not SafetyState.OK or command is None:
-            self._out = self._braked(dt)
+            self._out = self._braked(dt) if self.config.is_fault_ramped else (0.0, 0.0)
             return SafetyDecision(*self._out, state, message, True, source)
         if command.is_hold:
             is_standing = self._out == (0.0, 0.0)
-            self._out = self._braked(dt)
-            return SafetyDecision(*self._out, state, 'holding', not is_standing, source)
+            self._out = (0.0, 0.0)
+            return SafetyDecision(0.0, 0.0, state, 'holding', not is_standing, source)
         v, w = self._limited(command, dt)
-        allowed = self._stoppable_speed(v)
-        if abs(v) > allowed:
-            v = math.copysign(max(allowed, abs(self._braked(dt)[0])), v) if allowed > 0.0 else 0.0
+        if abs(v) > self._stoppable_speed(v, w):
+            v = math.copysign(self._stoppable_speed(v, w), v)
             state, message = SafetyState.COLLISION_STOP, 'something is in the way'
         self._out = (v, w)
         return SafetyDecision(v, w, state, message, True, source)
@@ -242,7 +256,7 @@ class SafetyGate:
         config = self.config
         return (
             _approach(
-                self._out[0], _clip(command.v, config.max_speed), config.max_acceleration * dt,
+                self._out[0], max(-config.max_reverse_speed, min(config.max_speed, command.v)), config.max_acceleration * dt,
                 config.emergency_deceleration * dt,
             ),
             _approach(
@@ -251,14 +265,15 @@ class SafetyGate:
             ),
         )  # fmt: skip
 
-    def _stoppable_speed(self, v: float) -> float:
-        """Largest speed in the direction of ``v`` that stops before the nearest thing."""
-        free = self._clearance[0] if v > 0.0 else self._clearance[1]
-        free -= self.config.stop_distance
-        if free <= 0.0:
-            return 0.0
+    def _stoppable_speed(self, v: float, w: float) -> float:
+        """Largest speed along the arc of (v, w) that stops before the nearest thing, m/s."""
         a, t = self.config.emergency_deceleration, self.config.latency
-        return a * (math.sqrt(t * t + 2.0 * free / a) - t) if math.isfinite(free) else math.inf
+        reach = abs(v) * t + v * v / (2.0 * a) + self.config.stop_distance + 0.02
+        way = free_way(self._obstacles, v, w, self.config.radius, reach)
+        if way == math.inf:
+            return math.inf
+        way = max(0.0, way - self.config.stop_distance)
+        return a * (math.sqrt(t * t + 2.0 * way / a) - t)  # way = v t + v^2 / 2a
 
 
 def _clip(value: float, limit: float) -> float:
