@@ -1,0 +1,35 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""The table of subcommands: to add one, add a line here and a module with main(argv) -> int."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """One subcommand.
+
+    Attributes:
+        module: Module of this package whose ``main(argv) -> int`` does the work.
+        summary: One line for the overview.
+        needs_setup: False for the few that run on the bare standard library.
+    """
+
+    module: str
+    summary: str
+    needs_setup: bool = True
+
+
+COMMANDS: dict[str, Command] = {
+    'setup': Command('setup_workspace', 'install and build what this machine needs', False),
+    'doctor': Command('doctor', 'what is installed, missing or mismatched, and the fix', False),
+    'demo': Command('demo', 'the whole stack on a simulator, with a report'),
+    'launch': Command('launch', 'start a launch file: FILE.launch.xml name:=value ...'),
+    'run': Command('run', 'run one executable of a package'),
+    'go': Command('go', 'give a running stack an instruction and watch it'),
+    'teleop': Command('teleop', 'drive by keyboard, through the safety process'),
+    'test': Command('testing', 'lint, types and all tests, in lanes'),
+    'env': Command('environment', 'print the shell lines that set the environment'),
+}

@@ -1,0 +1,319 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./vln setup`: from a bare machine to a built workspace, and the check that all is current."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from vln_cli import environment, machine
+from vln_cli.paths import (
+    BUILD,
+    ENVIRONMENT,
+    HABITAT,
+    INSTALL,
+    LOG,
+    OVERLAY,
+    PYTHON,
+    REQUIREMENTS,
+    ROOT,
+    STATE,
+    VENV,
+)
+from vln_cli.steps import Log, Step, StepError, exclusive, hash_of, minutes, run_steps
+
+_PACKAGE_FILES = ('package.xml', 'setup.py', 'setup.cfg', 'CMakeLists.txt')
+_HABITAT_RECIPE = ROOT / 'sim_bridge' / 'habitat'
+_NOTES = Path(__file__).with_name('wheels.py')
+# Exists while pip writes; still there means that it was killed and left half a package.
+_INSTALLING = VENV / '.vln-installing'
+
+
+def main(argv: Sequence[str]) -> int:
+    """Set the checkout up; 0 on success."""
+    parser = argparse.ArgumentParser(
+        prog='./vln setup',
+        description='Install and build all that this checkout needs, inside its .vln folder. '
+        'Every command does this by itself when something is missing or has changed. It may be '
+        'interrupted and run again at any time.',
+    )
+    parser.add_argument(
+        '--habitat',
+        action='store_true',
+        help='also set up habitat-sim (from conda where there is one, else about 500 MB of '
+        'Debian packages and wheels)',
+    )
+    parser.add_argument(
+        '--clean', action='store_true', help='remove .vln first and start from nothing'
+    )
+    options = parser.parse_args(argv)
+    return _set_up(with_habitat=options.habitat, clean=options.clean)
+
+
+def ensure() -> int:
+    """Set the checkout up if anything is missing or has changed; 0 when it is usable.
+
+    On a current checkout this hashes some small files and starts no program.
+    """
+    if all(step.is_done() for step in _steps(machine.choose_distribution())):
+        return 0
+    print('vln: this checkout is not set up, or its packages have changed', file=sys.stderr)
+    return _set_up(with_habitat=False, clean=False)
+
+
+def _set_up(*, with_habitat: bool, clean: bool) -> int:
+    started = time.monotonic()
+    try:
+        STATE.mkdir(exist_ok=True)
+        with exclusive(STATE / 'setup.lock'):
+            if clean:
+                _remove_state()
+            (STATE / 'COLCON_IGNORE').touch()
+            distribution = _announce_machine()
+            steps = _steps(distribution, with_habitat=with_habitat)
+            if not _venv_is_sound():
+                shutil.rmtree(VENV, ignore_errors=True)
+            run_steps(steps, LOG / 'setup')
+    except StepError as error:
+        print(f'vln: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('vln: interrupted; ./vln setup continues from here', file=sys.stderr)
+        return 130
+    elapsed = minutes(time.monotonic() - started)
+    print(f'vln: set up ({elapsed}); try ./vln demo, or ./vln doctor', file=sys.stderr)
+    return 0
+
+
+def _remove_state() -> None:
+    for child in STATE.iterdir():
+        if child.name == 'setup.lock':
+            continue
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child)
+        else:
+            child.unlink()
+
+
+def _announce_machine() -> machine.Distribution | None:
+    distribution = machine.choose_distribution()
+    for other in machine.find_distributions():
+        if not other.is_supported:
+            names = ' and '.join(machine.SUPPORTED_DISTRIBUTIONS)
+            print(
+                f'vln: ROS 2 {other.name} in {other.prefix} is not supported ({names} are)',
+                file=sys.stderr,
+            )
+    if distribution is not None:
+        print(
+            f'vln: building on ROS 2 {distribution.name} in {distribution.prefix}', file=sys.stderr
+        )
+        return distribution
+    if sys.platform != 'linux' or platform.machine() != 'x86_64':
+        raise StepError(
+            f'there are no ROS 2 wheels for {sys.platform} on {platform.machine()}; '
+            'install ROS 2 Jazzy or Kilted, or use docker/ here'
+        )
+    print(
+        f'vln: no ROS 2 distribution on {machine.operating_system()}; using the Kilted wheels '
+        f'from PyPI with Python {machine.python_version()}',
+        file=sys.stderr,
+    )
+    return None
+
+
+def _venv_is_sound() -> bool:
+    return PYTHON.exists() and not _INSTALLING.exists()
+
+
+def _steps(
+    distribution: machine.Distribution | None, *, with_habitat: bool = False
+) -> list[Step]:
+    """Return the set-up's steps; each key includes those of the steps it stands on."""
+    name = distribution.name if distribution else 'wheels'
+    packages = machine.system_packages()
+    system_key = hash_of(*(one for package in packages for one in package.names))
+    steps = [
+        Step(
+            'system',
+            'system packages',
+            system_key,
+            STATE / 'stamps' / 'system',
+            _install_system_packages,
+        )
+    ]
+    # Not of the running Python: a shell with another one in front must not rebuild everything.
+    venv_key = hash_of('venv 1', name)
+    if not _venv_is_sound():
+        venv_key = hash_of('venv 1', name, 'unsound')
+    stamps = VENV / '.vln-stamps'
+
+    def create_venv(log: Log) -> None:
+        _create_venv(log, distribution)
+
+    def add(step: str, title: str, files: Sequence[str], *, is_optional: bool = False) -> str:
+        paths = [REQUIREMENTS / file for file in files]
+        key = hash_of(steps[-1].key, step, files=[*paths, _NOTES])
+
+        def install(log: Log) -> None:
+            _pip(log, paths, distribution)
+            if step == 'ros':
+                log.run([str(PYTHON), str(_NOTES)])
+
+        steps.append(Step(step, title, key, stamps / step, install, is_optional))
+        return key
+
+    steps.append(Step('venv', 'virtual environment', venv_key, stamps / 'venv', create_venv))
+    if distribution is None:
+        add('ros', 'ROS 2 Kilted wheels and colcon', ['ros_wheels.txt', 'build.txt'])
+    else:
+        add('build_tools', 'colcon', ['build.txt'])
+    interfaces_base = steps[-1].key
+    add('libraries', 'libraries and test tools', ['core.txt', 'test.txt'])
+    add('language', 'parser and sentence embeddings', ['language.txt'], is_optional=True)
+    models = [REQUIREMENTS / 'language_models.txt']
+    models_key = hash_of(steps[-1].key, 'models', files=models)
+
+    def install_models(log: Log) -> None:
+        _pip(log, models, None, '--no-deps', '--require-hashes')
+
+    steps.append(
+        Step('models', 'their weights', models_key, stamps / 'models', install_models, True)
+    )
+
+    def build(log: Log) -> None:
+        _build(log, distribution)
+
+    build_key = _sources_key(interfaces_base)
+    steps.append(
+        Step('build', 'packages of the workspace', build_key, INSTALL / '.vln-stamp', build)
+    )
+
+    def record(log: Log) -> None:
+        environment.record_environment(distribution)
+
+    record_key = hash_of(build_key, files=[Path(environment.__file__)])
+    steps.append(
+        Step('environment', 'environment', record_key, ENVIRONMENT.with_suffix('.key'), record)
+    )
+    if with_habitat:
+        files = [file for file in _HABITAT_RECIPE.rglob('*') if file.is_file()]
+        files = [file for file in files if '__pycache__' not in file.parts]
+        habitat_key = hash_of('habitat', files=files)
+        steps.append(
+            Step('habitat', 'habitat-sim', habitat_key, HABITAT / '.vln-stamp', _set_up_habitat)
+        )
+    return steps
+
+
+def package_folders(distribution: machine.Distribution | None) -> list[Path]:
+    """Return the folders of the workspace's packages on this kind of machine."""
+    bases = [ROOT / 'src', ROOT / 'sim_bridge', ROOT / 'tests']
+    folders = [file.parent for base in bases for file in base.glob('package.xml')]
+    folders += [file.parent for file in (ROOT / 'src').glob('*/package.xml')]
+    if distribution is None:
+        folders += [file.parent for file in OVERLAY.glob('*/package.xml')]
+    return sorted(folders)
+
+
+def _sources_key(base: str) -> str:
+    """Hash what a build depends on: with linked installs, not the content of Python files."""
+    folders = package_folders(machine.choose_distribution())
+    files = [folder / name for folder in folders for name in _PACKAGE_FILES]
+    for folder in folders:
+        for kind in ('msg', 'srv', 'action'):
+            files += folder.glob(f'{kind}/*.{kind}')
+    linked = []
+    for name in ('launch', 'config'):
+        linked += [str(file) for file in (ROOT / name).rglob('*')]
+    files = [file for file in (*files, ROOT / 'colcon.meta') if file.is_file()]
+    return hash_of(base, str(ROOT), *sorted(linked), files=files)
+
+
+def _install_system_packages(log: Log) -> None:
+    missing = machine.missing_packages()
+    if not missing:
+        return
+    line = machine.install_line(missing)
+    if os.geteuid() != 0 or shutil.which('apt-get') is None:
+        raise StepError(f'this machine lacks some system packages. Run this, then go on:\n  {line}')
+    apt = {**os.environ, 'DEBIAN_FRONTEND': 'noninteractive'}
+    log.run(['sh', '-c', line], apt)
+    still_missing = machine.missing_packages()
+    if still_missing:
+        names = ', '.join(name for package in still_missing for name in package.names)
+        raise StepError(f'installed, but still not found: {names}')
+
+
+def _create_venv(log: Log, distribution: machine.Distribution | None) -> None:
+    shutil.rmtree(VENV, ignore_errors=True)
+    base = str(Path(machine.base_python(distribution)).resolve())
+    command = [base, '-m', 'venv', str(VENV)]
+    if distribution is not None:
+        command.insert(3, '--system-site-packages')
+    log.run(command)
+    # Installations are new from here on.
+    for stamp in (INSTALL / '.vln-stamp', ENVIRONMENT.with_suffix('.key')):
+        stamp.unlink(missing_ok=True)
+
+
+def _pip(
+    log: Log, files: Sequence[Path], distribution: machine.Distribution | None, *options: str
+) -> None:
+    command = [str(PYTHON), '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off']
+    command += ['--disable-pip-version-check', *options]
+    for file in files:
+        command += ['-r', str(file)]
+    if distribution is not None:
+        command += ['-c', str(REQUIREMENTS / 'ros_distribution.txt')]
+    clean = environment.bare_environment()
+    clean['PIP_ROOT_USER_ACTION'] = 'ignore'
+    _INSTALLING.touch()
+    try:
+        log.run(command, clean)
+    except StepError:
+        _INSTALLING.unlink(missing_ok=True)  # pip ended by itself, so nothing is half written
+        raise
+    _INSTALLING.unlink()
+
+
+def _build(log: Log, distribution: machine.Distribution | None) -> None:
+    below = distribution.prefix if distribution else VENV
+    folders = [str(folder) for folder in package_folders(distribution)]
+    command = [str(PYTHON), '-m', 'colcon', '--log-base', str(LOG / 'colcon'), 'build']
+    command += ['--build-base', str(BUILD), '--install-base', str(INSTALL), '--symlink-install']
+    command += ['--base-paths', *folders, '--cmake-args', '-DBUILD_TESTING=OFF']
+    command += [f'-DPython3_EXECUTABLE={PYTHON}']
+    if shutil.which('ninja'):
+        command.append('-GNinja')
+    if distribution is None:
+        flags = '-O1 -g0'
+        command += ['-DVLN_PYTHON_ONLY=ON', f'-DCMAKE_C_FLAGS={flags}']
+        command.append(f'-DCMAKE_CXX_FLAGS={flags}')
+    clean = environment.bare_environment()
+    clean['PATH'] = os.pathsep.join([str(VENV / 'bin'), clean.get('PATH', os.defpath)])
+    clean['VIRTUAL_ENV'] = str(VENV)
+    # Without a number of its own colcon adds a load limit, which on a busy machine means that
+    # the code generators run one after the other.
+    clean.setdefault('MAKEFLAGS', f'-j{os.cpu_count() or 2}')
+    setup = shlex.quote(str(below / 'setup.bash'))
+    log.run(
+        ['bash', '-c', f'cd {shlex.quote(str(ROOT))} && . {setup} && exec "$@"', '-', *command],
+        clean,
+    )
+
+
+def _set_up_habitat(log: Log) -> None:
+    log.run(['bash', str(_HABITAT_RECIPE / 'setup.sh'), str(HABITAT)], environment.bare_environment())
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
