@@ -164,4 +164,4 @@ def free_way(
     nearer = np.diff(apart, axis=1, append=apart[:, -1:] + 1.0) < -1e-9
     touching = (apart < radius) & nearer
     first = np.flatnonzero(touching.any(axis=0))
-    return float(way[first[0]]) if len(first) else math.inf
+    return float(way[max(0, first[0] - 1)]) if len(first) else math.inf

@@ -125,7 +125,8 @@ class SearchSpace:
     def _escape(self, known: NDArray[np.bool_], row: int, column: int) -> NDArray[np.bool_]:
         """Cells by which a robot that stands too close to something may leave.
 
-        The robot stands there, so its own cell is open; so are cells nearby with no less clearance.
+        The robot stands there, so its own cell is open, and cells nearby with no less
+        clearance are too.
         """
         own = float(self.clearance[row, column])
         escape = np.zeros_like(known)

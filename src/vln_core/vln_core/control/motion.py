@@ -309,7 +309,7 @@ class MotionController:
         return None
 
     def start_spin(self, angle: float) -> MotionOutcome | None:
-        """Turn in place by ``angle`` rad, counter-clockwise positive; always accepted if finite."""
+        """Turn in place by ``angle`` rad, counter-clockwise positive."""
         self._drop_goal()
         if not math.isfinite(angle):
             return MotionOutcome(MotionCode.NO_PATH, f'cannot turn by {angle} rad')

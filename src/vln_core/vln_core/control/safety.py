@@ -254,16 +254,13 @@ class SafetyGate:
 
     def _limited(self, command: _Command, dt: float) -> tuple[float, float]:
         config = self.config
+        v = max(-config.max_reverse_speed, min(config.max_speed, command.v))
+        w = max(-config.max_turn_rate, min(config.max_turn_rate, command.w))
+        dv, dw = config.emergency_deceleration * dt, config.emergency_turn_deceleration * dt
         return (
-            _approach(
-                self._out[0], max(-config.max_reverse_speed, min(config.max_speed, command.v)), config.max_acceleration * dt,
-                config.emergency_deceleration * dt,
-            ),
-            _approach(
-                self._out[1], _clip(command.w, config.max_turn_rate),
-                config.max_turn_acceleration * dt, config.emergency_turn_deceleration * dt,
-            ),
-        )  # fmt: skip
+            _approach(self._out[0], v, config.max_acceleration * dt, dv),
+            _approach(self._out[1], w, config.max_turn_acceleration * dt, dw),
+        )
 
     def _stoppable_speed(self, v: float, w: float) -> float:
         """Largest speed along the arc of (v, w) that stops before the nearest thing, m/s."""
@@ -276,12 +273,8 @@ class SafetyGate:
         return a * (math.sqrt(t * t + 2.0 * way / a) - t)  # way = v t + v^2 / 2a
 
 
-def _clip(value: float, limit: float) -> float:
-    return min(limit, max(-limit, value))
-
-
 def _approach(current: float, wanted: float, up: float, down: float) -> float:
     """Step towards ``wanted``: at most ``up`` away from zero, at most ``down`` towards it."""
     is_slowing = abs(wanted) < abs(current) or wanted * current < 0.0
     limit = down if is_slowing else up
-    return current + _clip(wanted - current, limit)
+    return current + max(-limit, min(limit, wanted - current))
