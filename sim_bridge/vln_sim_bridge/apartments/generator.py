@@ -15,10 +15,12 @@ from scipy import ndimage
 
 from vln_sim_bridge.apartments import building
 from vln_sim_bridge.apartments.glb import write_glb
+from vln_sim_bridge.apartments.instructions import make_episodes
 from vln_sim_bridge.apartments.layout import WALL, Plan, make_plan
 from vln_sim_bridge.apartments.placement import REACH, Item, furnish, mark
 from vln_sim_bridge.apartments.raster import Raster, footprint_distance
 from vln_sim_bridge.apartments.shape import Part
+from vln_sim_bridge.episodes import FILE_NAME, write_episodes
 
 BODY = 0.3  # radius of the robot and its margin, metres
 _MIN_OBJECTS, _MIN_KINDS = 25, 15
@@ -156,8 +158,6 @@ def generate(seed: int, folder: Path) -> Path:
     Returns:
         The folder.
     """
-    from vln_sim_bridge.apartments.instructions import make_episodes, write_episodes
-
     folder = Path(folder)
     apartment = build(seed)
     episodes = make_episodes(apartment)
@@ -167,6 +167,6 @@ def generate(seed: int, folder: Path) -> Path:
     for item, name in zip(apartment.items, apartment.names(), strict=True):
         write_glb(item.parts, folder / 'objects' / f'{name}.glb', name)
     (folder / 'stage.stage_config.json').write_text(json.dumps(_STAGE_CONFIG, indent=1))
-    write_episodes(episodes, folder / 'episodes.json.gz')
+    write_episodes(episodes, folder / FILE_NAME)
     (folder / 'scene.json').write_text(json.dumps(scene_record(apartment), indent=1))
     return folder
