@@ -16,7 +16,8 @@ from vln_sim_bridge.apartments import phrases
 from vln_sim_bridge.apartments.layout import Room
 from vln_sim_bridge.apartments.phrases import Speaker
 from vln_sim_bridge.apartments.placement import Item
-from vln_sim_bridge.apartments.routes import Leg, Opening, Walker, resampled
+from vln_sim_bridge.apartments.raster import resampled
+from vln_sim_bridge.apartments.routes import Leg, Opening, Walker
 from vln_sim_bridge.episodes import to_habitat, yaw_to_rotation
 
 if TYPE_CHECKING:

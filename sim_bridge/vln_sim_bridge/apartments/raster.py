@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 CELL = 0.05
+STEP = 0.5  # between waypoints of a reference path, metres
 BODY_HEIGHT = (0.05, 1.3)  # things between these heights stand in the robot's way, metres
 
 
@@ -105,3 +106,47 @@ def walking_graph(cost: NDArray[np.float64]) -> csr_matrix:
     i, j, d = (np.concatenate(v) for v in (sources, targets, lengths))
     size = rows * columns
     return csr_matrix((np.tile(d, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), (size, size))
+
+
+def resampled(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Thin a chain of cells to one point every STEP metres; ends are kept."""
+    if len(points) < 2:
+        return points
+    travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    count = max(2, int(round(travelled[-1] / STEP)) + 1)
+    wanted = np.linspace(0.0, travelled[-1], count)
+    indices = np.abs(travelled[None, :] - wanted[:, None]).argmin(1)
+    return np.round(points[np.unique(indices)], 4)
+
+
+def walk_over(
+    clearance: NDArray[np.float64], origin: NDArray[np.float64],
+    start: tuple[float, float], goal: tuple[float, float], body: float,
+) -> tuple[NDArray[np.float64], float]:  # fmt: skip
+    """Find the best way between two points of a clearance map with cells of CELL metres.
+
+    Args:
+        clearance: (rows, columns) metres to the nearest obstacle.
+        origin: World (x, y) of the centre of cell (0, 0), metres.
+        start: World (x, y), metres.
+        goal: World (x, y), metres.
+        body: Clearance that the robot's centre needs, metres.
+
+    Returns:
+        (N, 2) waypoints about every 0.5 m, and the length of the shortest walk, inf if there is none.
+    """
+    free = clearance > body
+    ends = [tuple(np.round((np.array(p)[::-1] - origin[::-1]) / CELL).astype(int)) for p in (start, goal)]
+    factor = np.where(free, 1.0 + 2.5 * np.maximum(0.0, 0.6 - clearance), np.inf)
+    best, parent = distances_from(factor, ends[1])
+    if not np.isfinite(best[ends[0]]):
+        return np.empty((0, 2)), float('inf')
+    length = distances_from(np.where(free, 1.0, np.inf), ends[1])[0][ends[0]]
+    columns = clearance.shape[1]
+    index = int(ends[0][0]) * columns + int(ends[0][1])
+    cells = [index]
+    while parent.flat[index] >= 0:
+        index = int(parent.flat[index])
+        cells.append(index)
+    rows_columns = np.stack(np.divmod(np.array(cells), columns), 1)
+    return resampled(origin + rows_columns[:, ::-1] * CELL), float(length)

@@ -19,7 +19,6 @@ from vln_sim_bridge.apartments.raster import CELL, walking_graph
 if TYPE_CHECKING:
     from vln_sim_bridge.apartments.generator import Apartment
 
-STEP = 0.5  # between waypoints of a reference path, metres
 _INSIDE = 0.6  # a turn is judged from this far behind a doorway, metres
 
 
@@ -252,13 +251,3 @@ class Walker:
                 entry = out
         return legs
 
-
-def resampled(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Thin a chain of cells to one point every STEP metres; ends are kept."""
-    if len(points) < 2:
-        return points
-    travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-    count = max(2, int(round(travelled[-1] / STEP)) + 1)
-    wanted = np.linspace(0.0, travelled[-1], count)
-    indices = np.abs(travelled[None, :] - wanted[:, None]).argmin(1)
-    return np.round(points[np.unique(indices)], 4)
