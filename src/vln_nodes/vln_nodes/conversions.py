@@ -15,7 +15,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from cv_bridge import CvBridge, CvBridgeError
 from geometry_msgs.msg import Point, Pose, Pose2D, Quaternion, Transform, Vector3
-from nav_msgs.msg import Odometry
+from nav_msgs.msg import OccupancyGrid, Odometry
 from numpy.typing import NDArray
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from vln_core.errors import GeometryError, PerceptionError
@@ -343,6 +343,36 @@ def panorama_of(message: PanoramaMsg) -> Panorama:
         is_complete=message.is_complete,
         note=message.note,
     )
+
+
+def grid_msg(
+    occupied: NDArray[np.bool_],
+    free: NDArray[np.bool_],
+    origin: tuple[float, float],
+    resolution: float,
+) -> OccupancyGrid:
+    """Return (R, C) masks as OccupancyGrid, row 0 at the origin's y; the header is left open.
+
+    Args:
+        occupied: True where something stands.
+        free: True where the floor is known free; the rest is unknown.
+        origin: Corner of cell (0, 0), metres.
+        resolution: Edge of a cell, metres.
+    """
+    cells = np.full(occupied.shape, -1, np.int8)
+    cells[free] = 0
+    cells[occupied] = 100
+    message = OccupancyGrid(data=int8_array(cells))
+    message.info.height, message.info.width = cells.shape
+    message.info.resolution = float(resolution)
+    message.info.origin.position = point_msg((*origin, 0.0))
+    message.info.origin.orientation.w = 1.0
+    return message
+
+
+def int8_array(cells: NDArray[np.int8]) -> array[int]:
+    """Return grid data as message field: rclpy takes arrays without a look at each element."""
+    return array('b', np.ascontiguousarray(cells, dtype=np.int8).tobytes())
 
 
 def distance_msg(distance: float | None) -> float:

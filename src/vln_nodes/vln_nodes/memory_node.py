@@ -30,7 +30,7 @@ from vln_interfaces.srv import (
 from visualization_msgs.msg import MarkerArray
 
 from vln_nodes import conversions, markers, memory_conversions, parameters, qos, runtime
-from vln_nodes.awaiting import Changed, PanoramaCache
+from vln_nodes.awaiting import Changed, PanoramaCache, TfPoses
 from vln_nodes.base import StackNode
 from vln_nodes.parameters import parameter
 
@@ -44,7 +44,9 @@ class MemoryParameters:
 
     global_frame: str = parameter('odom', 'Frame of the memory: odom, or map where localised.')
     odom_frame: str = parameter('odom', 'Odometry frame.')
-    directory: str = parameter('', 'Folder of the journal and of spilled views; empty: none.')
+    journal: str = parameter('', 'File of the journal, to resume after a restart; empty: none.')
+    encoder: str = parameter('minilm', "Sentence encoder: 'minilm', 'words', 'transformers:DIR'.")
+    tf_timeout: float = parameter(1.0, 'Longest wait for TF at the panorama, s.', minimum=0.0)
     map_image_size_px: int = parameter(512, 'Edge of the map image.', minimum=128, maximum=2048)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
 
@@ -55,16 +57,14 @@ class MemoryNode(StackNode):
     def __init__(self) -> None:
         super().__init__('memory')
         self._config = parameters.load(self, MemoryParameters())
-        if self._config.global_frame != self._config.odom_frame:
-            raise MemoryStoreError(
-                f'global_frame = {self._config.global_frame}: only the odometry frame '
-                f'{self._config.odom_frame} is supported as the memory\'s frame'
-            )
         self._worker = runtime.Worker(self, 'memory')
         self._changed = Changed(self)
         self._panoramas = PanoramaCache(self, self._changed)
-        folder = Path(self._config.directory).expanduser() if self._config.directory else None
-        self._store = MemoryStore(self._config.memory, folder)
+        self._poses = TfPoses(self, self._changed)
+        journal = Path(self._config.journal).expanduser() if self._config.journal else None
+        is_odom = self._config.global_frame == self._config.odom_frame
+        map_id = '' if is_odom else self._config.global_frame
+        self._store = MemoryStore(self._config.memory, journal, self._config.encoder, map_id)
         self._stamp = 0
         self._graph = self.create_publisher(WorldGraph, 'world_graph', qos.LATCHED)
         self._progress = self.create_publisher(ProgressRecord, 'progress', qos.LATCHED)
@@ -104,19 +104,35 @@ class MemoryNode(StackNode):
             response.error_code = Observe.Response.UNKNOWN_PANORAMA
             raise PerceptionError(f'panorama {request.panorama_id} did not arrive at the memory')
         self._stamp = conversions.stamp_ns(message.header.stamp)
+        correction = await self._global_tform_odom(response)
 
         def work() -> int:
+            if correction is not None:
+                self._store.set_global_tform_odom(correction)
             return self._store.observe(conversions.panorama_of(message))
 
         response.waypoint = await self._worker.submit(work)
         await self._show()
 
+    async def _global_tform_odom(self, response: Observe.Response) -> np.ndarray | None:
+        """Return where localisation puts the odometry frame; None where memory lives in odom."""
+        config = self._config
+        if config.global_frame == config.odom_frame:
+            return None
+        try:
+            return await self._poses.pose(
+                config.global_frame, config.odom_frame, self._stamp, config.tf_timeout
+            )
+        except PerceptionError:
+            response.error_code = Observe.Response.NO_TF
+            raise
+
     async def _context(self, request: GetContext.Request, response: GetContext.Response) -> None:
         def work() -> PlanningContext:
             context = self._store.context()
-            if request.with_map_image and context.map_image is None:
-                picture = _picture_of(self._store.map_image(self._config.map_image_size_px))
-                context = replace(context, map_image=picture)
+            if request.with_map_image:
+                drawn = self._store.map_image(self._config.map_image_size_px)
+                context = replace(context, map_image=drawn.pixels)
             memory_conversions.fill_context(
                 context, response, with_map_image=request.with_map_image
             )
@@ -153,28 +169,36 @@ class MemoryNode(StackNode):
         self, request: GetMapImage.Request, response: GetMapImage.Response
     ) -> None:
         size = request.size_px or self._config.map_image_size_px
-        result = await self._worker.submit(self._store.map_image, size)
-        response.image = conversions.png_of_rgb(_picture_of(result))
+        drawn = await self._worker.submit(self._store.map_image, size)
+        response.image = conversions.png_of_rgb(drawn.pixels)
+        response.resolution = float(drawn.resolution)
+        response.origin = conversions.point_msg((*drawn.origin, 0.0))
 
     async def _show(self) -> None:
         """Publish what the memory holds now."""
-        context = await self._worker.submit(self._store.context)
-        frame = self._config.global_frame
-        graph = memory_conversions.graph_msg(context.graph, context.step)
-        self._stamp_header(graph.header)
-        self._graph.publish(graph)
-        progress = memory_conversions.progress_msg(context.progress, context.instruction)
-        self._stamp_header(progress.header)
-        self._progress.publish(progress)
-        self._markers.publish(markers.graph_markers(context.graph, frame, self._stamp))
-        if self._picture.get_subscription_count():
-            result = await self._worker.submit(
-                self._store.map_image, self._config.map_image_size_px
-            )
-            self._picture.publish(
-                conversions.image_of_rgb(_picture_of(result), self._stamp, frame)
-            )  # fmt: skip
-        self.report(waypoints=len(context.graph.waypoints), objects=len(context.graph.objects))
+        frame, size = self._config.global_frame, self._config.map_image_size_px
+        has_viewer = self._picture.get_subscription_count() > 0
+
+        def work() -> tuple[Any, ...]:
+            graph, space = self._store.snapshot(), self._store.space
+            drawn = self._store.map_image(size).pixels if has_viewer else None
+            occupied, free = space.masks()
+            return graph, self._store.progress, drawn, (occupied, free, space.origin, space.cell)
+
+        graph, progress, drawn, space = await self._worker.submit(work)
+        message = memory_conversions.graph_msg(graph, max(0, len(graph.waypoints) - 1))
+        self._stamp_header(message.header)
+        self._graph.publish(message)
+        record = memory_conversions.progress_msg(progress, self._store.instruction)
+        self._stamp_header(record.header)
+        self._progress.publish(record)
+        self._markers.publish(markers.graph_markers(graph, frame, self._stamp))
+        grid = conversions.grid_msg(*space)
+        self._stamp_header(grid.header)
+        self._grid.publish(grid)
+        if drawn is not None:
+            self._picture.publish(conversions.image_of_rgb(drawn, self._stamp, frame))
+        self.report(waypoints=len(graph.waypoints), objects=len(graph.objects))
 
     def _stamp_header(self, header: Any) -> None:
         header.frame_id = self._config.global_frame
@@ -183,10 +207,6 @@ class MemoryNode(StackNode):
     def close(self) -> None:
         """End the worker; the journal is written at every change."""
         self._worker.close()
-
-
-def _picture_of(result: Any) -> np.ndarray:
-    return result[0] if isinstance(result, tuple) else result
 
 
 def main() -> None:
