@@ -14,3 +14,8 @@ from room_scene import write_scene
 def room_folder(tmp_path_factory) -> Path:
     """Folder of the tiny scene."""
     return write_scene(tmp_path_factory.mktemp('scenes') / 'room')
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers of this package."""
+    config.addinivalue_line('markers', 'habitat: needs the real habitat_sim')

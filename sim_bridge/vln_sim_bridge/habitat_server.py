@@ -221,8 +221,9 @@ def answer(world, request):
 def main():
     """Serve until the other side closes the pipe."""
     die_with_parent(int(sys.argv[1]))
-    # Stopping is the parent's business: Ctrl-C reaches the whole process group.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Stopping is the parent's business: signals may reach the whole process group.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     # Habitat's libraries print to standard output; keep that off the wire.
     wire = os.fdopen(os.dup(1), 'wb')
     os.dup2(2, 1)

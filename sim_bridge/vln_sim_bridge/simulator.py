@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.geometry.camera import PinholeCamera
+
+if TYPE_CHECKING:
+    from vln_sim_bridge.scene import Scene
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,16 @@ class Label:
 
 @dataclass(frozen=True)
 class CameraMount:
-    """Where the camera sits on the robot: metres and rad in base_link; pitch > 0 looks down."""
+    """Where the camera sits on the robot, in base_link.
+
+    Attributes:
+        x: Forward of base_link, m.
+        y: Left of base_link, m.
+        z: Height above the floor, m.
+        roll: Turn about the line of sight, rad.
+        pitch: Tilt, rad; > 0 looks down.
+        yaw: Turn about the vertical, rad; > 0 looks left.
+    """
 
     x: float = 0.0
     y: float = 0.0
@@ -92,6 +104,7 @@ class Simulator(Protocol):
     """One robot in one scene; deterministic for equal calls and seeds."""
 
     config: SimulatorConfig
+    scene: Scene
     labels: Mapping[int, Label]
 
     def place(self, x: float, y: float, yaw: float) -> None:
