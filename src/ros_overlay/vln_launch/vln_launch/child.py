@@ -1,0 +1,140 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""One child process: starting it so that it cannot outlive its parent, reading its output."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vln_launch.commands import ProcessPlan
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent(parent_pid: int, signal_number: int) -> None:
+    """Have the kernel signal this process when its parent ends, however that ends."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
+    if os.getppid() != parent_pid:  # it ended before the call
+        os.kill(os.getpid(), signal_number)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of its descendants whose own parent ends."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the living processes below a process, children before grandchildren."""
+    children: dict[int, list[int]] = {}
+    for entry in Path('/proc').iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / 'stat').read_text().rpartition(')')[2].split()
+            except OSError:
+                continue
+            if fields[0] != 'Z':
+                children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = list(children.get(pid, []))
+    for child in found:
+        found.extend(children.get(child, []))
+    return found
+
+
+@dataclass
+class Stream:
+    """One output pipe of a child and the part of a line that has come so far."""
+
+    child: Child
+    is_error: bool
+    rest: bytes = b''
+
+
+@dataclass
+class Child:
+    """A process of the launch file, over all its restarts."""
+
+    plan: ProcessPlan
+    command: list[str]
+    process: subprocess.Popen | None = None
+    restarts: int = 0
+    restart_at: float | None = None
+    """Steady time at which to start it again, while it waits for that."""
+    signals: list[tuple[float, int]] = field(default_factory=list)
+    """What is still to be sent to it while stopping: steady time and signal."""
+
+    def start(self, wanted: Callable[[], bool]) -> None:
+        """Start the process in a session of its own.
+
+        Raises:
+            OSError: The executable cannot be run.
+        """
+        self.restart_at = None
+        parent = os.getpid()
+
+        def before_exec() -> None:
+            die_with_parent(parent, signal.SIGKILL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+        if not wanted():
+            return
+        shell = self.plan.shell
+        self.process = subprocess.Popen(
+            ' '.join(self.command) if shell else self.command,
+            shell=shell,
+            cwd=self.plan.cwd,
+            # Without it a Python child keeps its prints to itself until it ends.
+            env={'PYTHONUNBUFFERED': '1', **self.plan.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=before_exec,  # noqa: PLW1509 (this process has one thread)
+        )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has been started and not yet been waited for."""
+        return self.process is not None and self.process.returncode is None
+
+    def send(self, number: int) -> None:
+        """Send a signal to the process and to everything in its group."""
+        if self.process is None:
+            return
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            self.process.send_signal(number)
+
+    def plan_stop(self, sigterm_after: float, sigkill_after: float) -> None:
+        """Schedule the signals that end it: INT now, TERM and KILL when it does not."""
+        now = time.monotonic()
+        term = self.plan.sigterm_timeout
+        kill = self.plan.sigkill_timeout
+        term = sigterm_after if term is None else min(term, sigterm_after)
+        kill = sigkill_after if kill is None else min(kill, sigkill_after)
+        self.signals = [
+            (now, signal.SIGINT),
+            (now + term, signal.SIGTERM),
+            (now + term + kill, signal.SIGKILL),
+        ]
+
+    def hurry(self) -> None:
+        """Send the next signal at once instead of at its time."""
+        if self.signals:
+            self.signals[0] = (0.0, self.signals[0][1])
+
+    def respawn_wanted(self) -> bool:
+        """Say whether the process is to be started again after it has ended."""
+        limit = self.plan.respawn_max_retries
+        return self.plan.respawn and (limit < 0 or self.restarts < limit)
