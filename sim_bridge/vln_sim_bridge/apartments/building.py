@@ -92,7 +92,7 @@ def building_parts(
 ) -> list[Part]:
     """Return floors (upward faces at z = 0), ceilings (downward faces) and walls."""
     outside = Material('plaster', (188, 184, 176), 2.0)
-    ceiling = Material('plain', (240, 240, 236), 2.0)
+    ceiling = Material('bright', (236, 236, 230), 2.0)
     parts: list[Part] = []
     for room in plan.rooms:
         for x0, y0, x1, y1 in room.rects:

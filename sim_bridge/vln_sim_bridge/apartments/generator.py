@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy import ndimage
 
+from vln_core.errors import SceneError
 from vln_sim_bridge.apartments import building
 from vln_sim_bridge.apartments.glb import write_glb
 from vln_sim_bridge.apartments.instructions import make_episodes
@@ -121,7 +122,7 @@ def build(seed: int) -> Apartment:
             continue
         stage = building.building_parts(plan, building.room_materials(rng, plan))
         return Apartment(seed, plan, stage, items, raster, free)
-    raise RuntimeError(f'no apartment for seed {seed}')
+    raise SceneError(f'no apartment could be built from seed {seed}; take another one')
 
 
 def scene_record(apartment: Apartment) -> dict:
@@ -157,6 +158,9 @@ def generate(seed: int, folder: Path) -> Path:
 
     Returns:
         The folder.
+
+    Raises:
+        SceneError: No plan of this seed can be furnished.
     """
     folder = Path(folder)
     apartment = build(seed)

@@ -61,7 +61,7 @@ def _grouped(parts: list[Part]) -> dict[tuple[Material, int], _Mesh]:
             normal /= np.sqrt(normal @ normal)
             axis = int(np.round(np.abs(normal), 6).argmax())
             shade = (2, 1, 0 if normal[2] > 0 else 3)[axis]
-            if part.material.kind == 'picture':
+            if part.material.kind in ('picture', 'bright'):
                 shade = 0
             mesh = groups.setdefault((part.material, shade), _Mesh())
             mesh.add(polygon, normal, _texture_coordinates(polygon, axis, part.material))

@@ -230,12 +230,14 @@ class Narrator:
         by_place = self._door_words(leg, next_name if self.rng.random() < 0.5 else None)
         clauses: list[Clause] = []
         if leg.entry is None and room.type != 'corridor':
+            if self.rng.random() < 0.4:
+                clauses += self._turn(leg, False)
             if only and (not sure or self.rng.random() < 0.7):
                 clauses += self._passes(leg, goal) if leg.length > 3 and self.rng.random() < 0.3 else []
                 return [*clauses, Clause(speak.pick(phrases.LEAVE).format(room=self.room(room)))]
             if sure:
                 text = speak.pick(phrases.LEAVE_INTO).format(room=self.room(room), next=next_name)
-                return [Clause(text)]
+                return [*clauses, Clause(text)]
             return None
         use_place = by_place is not None and (not (sure or only) or self.rng.random() < 0.5)
         if not use_place and not sure and not only:
@@ -275,17 +277,18 @@ class Narrator:
         return (high - leg.target[axis] if going_up else leg.target[axis] - low) < 1.2
 
     def _branch(self, leg: Leg) -> list[Clause] | None:
-        """Word the step between a corridor and its side branch."""
+        """Word the step between a corridor and its side branch, which leaves it northwards."""
         if leg.zone.is_branch:
-            return []  # walking out of it is worded with the turn that follows
-        clauses = self._turn(leg, True) if leg.turn in ('left', 'right') else []
-        if leg.turn is None or leg.turn == 'around':
-            return None
-        if leg.turn == 'straight':
-            return [Clause('go straight into the side hallway')]
-        sideways = leg.target - leg.origin
-        along = math.copysign(1, sideways[0])
-        side = 'left' if along > 0 else 'right'  # branches leave northwards
+            return [*self._turn(leg, False), Clause(self.speaker.pick(phrases.BRANCH_OUT))]
+        sideways = float(leg.target[0] - leg.origin[0])
+        if abs(sideways) < 0.9:
+            return [Clause(self.speaker.pick(phrases.BRANCH_AHEAD))] if leg.heading[1] > 0.9 else None
+        clauses: list[Clause] = []
+        if leg.heading[0] * sideways < 0.9 * abs(sideways):  # not yet facing along the corridor
+            if leg.turn not in ('left', 'right'):
+                return None
+            clauses = self._turn(leg, True)
+        side = 'left' if sideways > 0 else 'right'
         return [*clauses, Clause(self.speaker.pick(phrases.BRANCH).format(side=side))]
 
     def _last(self, leg: Leg, goal: Item) -> list[Clause]:
@@ -319,16 +322,13 @@ class Narrator:
             words += part
             came.add(leg.zone.room.id)
             named = leg.exit.door is not None and self._other_room(leg).type in part[-1].text  # type: ignore
-        words += self._start_turn(legs[0]) if len(legs) == 1 else []
+        words += self._turn(legs[0], False) if len(legs) == 1 else []
         words += self._last(legs[-1], goal)
         kept = self._trimmed(words, int(self.rng.integers(clauses[0], clauses[1] + 1)), clauses)
         if kept is None:
             return None
         used_place = any(w in ' '.join(kept) for w in ('first', 'second', 'third', 'last', 'on the', 'on your'))
         return self._draft(kept, start, spot, goal, points, self._route_tags(legs, used_place))
-
-    def _start_turn(self, leg: Leg) -> list[Clause]:
-        return self._turn(leg, False)
 
     def _trimmed(self, words: list[Clause], wanted: int, limits: tuple[int, int]) -> list[str] | None:
         words = list(words)
@@ -342,7 +342,7 @@ class Narrator:
 
     @staticmethod
     def _weight(clause: Clause) -> int:
-        return 2 if ' and go into ' in clause.text else 1
+        return 1 + clause.text.count(' and ')
 
     def _route_tags(self, legs: list[Leg], used_place: bool) -> tuple[str, ...]:
         tags = ['route' if len(legs) > 2 else 'short']
@@ -426,16 +426,21 @@ def _start_yaw(narrator: Narrator, room: Room, xy, goal: Item, rng: np.random.Ge
     return along if rng.random() < 0.65 else float(rng.uniform(-math.pi, math.pi))
 
 
-def _candidates(
-    narrator: Narrator, rng: np.random.Generator
-) -> Iterator[tuple[tuple[float, float, float], Item]]:
-    """Yield starts and goals in random order."""
-    starts, goals = _starts(narrator, rng), narrator.goals()
-    pairs = [(s, g) for s in range(len(starts)) for g in range(len(goals))]
-    for index in rng.permutation(len(pairs)):
-        room, xy = starts[pairs[index][0]]
-        goal = goals[pairs[index][1]]
-        yield (*xy, _start_yaw(narrator, room, xy, goal, rng)), goal  # type: ignore[misc]
+class _Pool:
+    """Pairs of a start and a goal in random order; what one pair costs is paid when it is tried."""
+
+    def __init__(self, narrator: Narrator, rng: np.random.Generator) -> None:
+        self.narrator, self.rng = narrator, rng
+        starts, goals = _starts(narrator, rng), narrator.goals()
+        pairs = [(room, xy, goal) for room, xy in starts for goal in goals]
+        self.pairs = [pairs[k] for k in rng.permutation(len(pairs))]
+        self._yaw: dict[tuple[tuple[float, float], Item], float] = {}
+
+    def __iter__(self) -> Iterator[tuple[tuple[float, float, float], Item]]:
+        for room, xy, goal in self.pairs:
+            if (xy, goal) not in self._yaw:
+                self._yaw[xy, goal] = _start_yaw(self.narrator, room, xy, goal, self.rng)
+            yield (*xy, self._yaw[xy, goal]), goal
 
 
 def _attempt(narrator: Narrator, recipe: str, start, goal: Item) -> Draft | None:
@@ -456,7 +461,7 @@ def make_episodes(apartment: Apartment) -> list[dict[str, Any]]:
     """Return the R2R-CE episodes of an apartment in a fixed order; sets the apartment's start."""
     rng = np.random.default_rng([apartment.seed, 77])
     narrator = Narrator(apartment, rng)
-    pool = list(_candidates(narrator, rng))
+    pool = _Pool(narrator, rng)
     drafts: list[Draft] = []
     texts: set[str] = set()
     used: Counter[Item] = Counter()
@@ -473,18 +478,16 @@ def make_episodes(apartment: Apartment) -> list[dict[str, Any]]:
     return [_record(apartment, narrator, names, k + 1, draft) for k, draft in enumerate(drafts)]
 
 
-def _first_fit(narrator: Narrator, kind: str, pool: list, used: Counter, texts: set[str]) -> Draft | None:
-    """Return the first pair of the pool that fits, unused goals before used ones."""
-    for index, (start, goal) in enumerate(pool):
+def _first_fit(narrator: Narrator, kind: str, pool: _Pool, used: Counter, texts: set[str]) -> Draft | None:
+    """Return the first pair of the pool with a new goal that can be worded as this kind."""
+    for start, goal in pool:
         if used[goal]:
             continue
         draft = _attempt(narrator, kind, start, goal)
         if draft is None or draft.text in texts:
             continue
-        if narrator.walker.geodesic(start[:2], draft.goal) < MIN_DISTANCE:
-            continue
-        pool.append(pool.pop(index))
-        return draft
+        if narrator.walker.geodesic(start[:2], draft.goal) >= MIN_DISTANCE:
+            return draft
     return None
 
 

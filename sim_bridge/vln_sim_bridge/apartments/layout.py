@@ -32,12 +32,16 @@ class Room:
     type: str
     rects: list[tuple[float, float, float, float]]  # x0, y0, x1, y1
 
+    def inner_of(self, rect: int) -> tuple[float, float, float, float]:
+        """Return one rectangle between its wall faces; a branch (rect 1) is open at its south end."""
+        x0, y0, x1, y1 = self.rects[rect]
+        half = WALL / 2
+        return x0 + half, y0 + (half if rect == 0 else -half), x1 - half, y1 - half
+
     @property
     def inner(self) -> tuple[float, float, float, float]:
         """Free rectangle between the wall faces of the first (main) rectangle."""
-        x0, y0, x1, y1 = self.rects[0]
-        half = WALL / 2
-        return x0 + half, y0 + half, x1 - half, y1 - half
+        return self.inner_of(0)
 
     @property
     def polygon(self) -> list[list[float]]:

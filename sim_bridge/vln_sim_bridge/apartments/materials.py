@@ -23,7 +23,10 @@ _SIZE_PX = 64
 
 @dataclass(frozen=True)
 class Material:
-    """One surface: kind of texture, mean colour, and metres that one repeat covers."""
+    """One surface: kind of texture, mean colour, and metres that one repeat covers.
+
+    'picture' is stretched once over each face; 'picture' and 'bright' are never shaded.
+    """
 
     kind: str
     rgb: tuple[int, int, int]
@@ -77,7 +80,7 @@ def _leaves(y: NDArray, x: NDArray, rng: np.random.Generator) -> NDArray:
 
 _KINDS = {
     'wood': _wood, 'tiles': _tiles, 'checker': _checker, 'brick': _brick, 'fabric': _fabric,
-    'stripes': _stripes, 'plain': _plain, 'plaster': _plaster, 'leaves': _leaves,
+    'stripes': _stripes, 'plain': _plain, 'bright': _plain, 'plaster': _plaster, 'leaves': _leaves,
 }  # fmt: skip
 
 

@@ -74,7 +74,8 @@ DOOR_END = ('go through the door at the end', 'take the door at the end of the {
             'walk through the doorway at the end of the {room}')  # fmt: skip
 BRANCH = ('turn {side} into the side hallway', 'take the {side} turn into the side corridor',
           'go {side} where the hallway branches off')  # fmt: skip
-BRANCH_OUT = ('walk out of the side hallway and turn {side}', 'go {side} at the end of the side corridor')
+BRANCH_AHEAD = ('go straight into the side hallway', 'walk straight into the side corridor')
+BRANCH_OUT = ('walk out of the side hallway', 'go back to the main hallway', 'leave the side corridor')
 THROUGH = ('walk through the {room}', 'cross the {room}', 'go across the {room}', 'go through the {room}')
 PASS = ('walk past the {thing}', 'pass the {thing}', 'go past the {thing}', 'walk by the {thing}', 'continue past the {thing}')
 PASS_SIDE = ('pass the {thing} on your {side}', 'walk past the {thing} on your {side}',
@@ -145,8 +146,9 @@ class Speaker:
         if len(clauses) == 1:
             text = clauses[0]
         else:
-            last = self.pick((' and ', ', then ', ' and then '))
+            busy = ' and ' in clauses[-1]
+            last = self.pick((', then ', ' and then ') if busy else (' and ', ' and ', ', then ', ' and then '))
             text = ', '.join(clauses[:-1]) + last + clauses[-1]
-        if follows and self.rng.random() < 0.25:
+        if follows and 'then' not in text and self.rng.random() < 0.3:
             text = 'then ' + text
         return text[0].upper() + text[1:] + '.'

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 from vln_sim_bridge.apartments import furniture
-from vln_sim_bridge.apartments.layout import Plan, Room
+from vln_sim_bridge.apartments.layout import WALL, Doorway, Plan, Room
 from vln_sim_bridge.apartments.raster import BODY_HEIGHT, CELL, Raster, footprint_distance
 from vln_sim_bridge.apartments.shape import Part, bounds_of, placed
 
@@ -36,6 +36,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _WALL_Z = {'mirror': 0.9, 'painting': 1.35, 'clock': 1.75, 'window': 0.95, 'air conditioner': 2.15}
 _ON_TOP = {'microwave': ('kitchen counter',), 'computer': ('desk',), 'vase': ('coffee table', 'dining table', 'cabinet', 'table')}
+_KITCHEN_RUN = ('stove', 'sink', 'kitchen counter')
 _FREE_STANDING = {'coffee table', 'dining table'}
 
 
@@ -70,27 +71,34 @@ def mark(raster: Raster, parts: list[Part]) -> None:
 class RoomFurnisher:
     """Places pieces in one room, one after the other."""
 
-    def __init__(self, rng: np.random.Generator, plan: Plan, room: Room) -> None:
-        """Prepare the empty room and the zones before its doorways."""
+    def __init__(self, rng: np.random.Generator, plan: Plan, room: Room, rect: int = 0) -> None:
+        """Prepare one empty rectangle of a room and the zones before its doorways."""
         self.rng, self.plan, self.room = rng, plan, room
         self.items: list[Item] = []
-        self.x0, self.y0, self.x1, self.y1 = room.inner
+        self.x0, self.y0, self.x1, self.y1 = room.inner_of(rect)
         self.raster = Raster((self.x0, self.y0), (self.x1, self.y1))
         self.raster.blocked[:] = False
         # full-height rectangles (lo, hi) where nothing may stand
         self.zones: list[tuple[np.ndarray, np.ndarray]] = []
         self.approaches: list[tuple[float, float]] = []
         for door in plan.doorways:
-            if room.id in door.rooms:
+            if room.id in door.rooms and self._is_beside(door):
                 self._keep_free(door)
         if len(room.rects) > 1:
             bx0, by0, bx1, _ = room.rects[1]
-            self.zones.append((np.array([bx0, by0 - 1.0, 0.0]), np.array([bx1, by0 + 0.1, 3.0])))
-            self.approaches.append(((bx0 + bx1) / 2, by0 - 0.5))
+            self.zones.append((np.array([bx0, by0 - 1.0, 0.0]), np.array([bx1, by0 + 0.5, 3.0])))
+            self.approaches.append(((bx0 + bx1) / 2, by0 + (0.5 if rect else -0.5)))
 
-    def _keep_free(self, door) -> None:
+    def _is_beside(self, door: Doorway) -> bool:
+        near = WALL / 2 + 0.01
+        return (self.x0 - near <= door.x <= self.x1 + near
+                and self.y0 - near <= door.y <= self.y1 + near)  # fmt: skip
+
+    def _keep_free(self, door: Doorway) -> None:
         half = door.width / 2 + 0.12
-        ax, ay = (half, _DOOR_ZONE) if door.along_x else (_DOOR_ZONE, half)
+        # a corridor is narrow: pieces opposite of a doorway leave enough
+        deep = 0.6 if self.room.type == 'corridor' else _DOOR_ZONE
+        ax, ay = (half, deep) if door.along_x else (deep, half)
         self.zones.append((np.array([door.x - ax, door.y - ay, 0.0]),
                            np.array([door.x + ax, door.y + ay, 3.0])))  # fmt: skip
         dx, dy = (0.0, 0.5) if door.along_x else (0.5, 0.0)
@@ -111,9 +119,13 @@ class RoomFurnisher:
             return self._add_nightstand(shape)
         if category == 'curtain':
             return self._add_curtain(shape)
-        for _ in range(tries):
+        for attempt in range(tries):
             if category in _FREE_STANDING:
                 item = self._in_the_middle(category, shape)
+            elif category == 'television' and attempt < tries // 2:
+                item = self._opposite('sofa', category, shape)
+            elif category in _KITCHEN_RUN and self.room.type == 'kitchen' and attempt < tries // 2:
+                item = self._beside_run(category, shape)
             else:
                 item = self._against_wall(category, shape)
             if item is not None and self._accept(item):
@@ -139,6 +151,33 @@ class RoomFurnisher:
             return None
         parts = placed(shape, x, y, yaw, _WALL_Z.get(category, 0.0))
         return Item(category, self.room.id, parts, yaw, category not in _WALL_Z)
+
+    def _opposite(self, host: str, category: str, shape: list[Part]) -> Item | None:
+        """Stand at the wall that the host looks at."""
+        other = next((i for i in self.items if i.category == host), None)
+        if other is None:
+            return None
+        yaw = other.yaw + np.pi
+        fx, fy = other.front
+        x, y = other.bounds.mean(0)[:2] + self.rng.uniform(-0.8, 0.8) * np.array([fy, fx])
+        if abs(fx) > 0.5:
+            x = self.x1 - 0.02 if fx > 0 else self.x0 + 0.02
+        else:
+            y = self.y1 - 0.02 if fy > 0 else self.y0 + 0.02
+        return Item(category, self.room.id, placed(shape, x, y, yaw), yaw)
+
+    def _beside_run(self, category: str, shape: list[Part]) -> Item | None:
+        """Continue the row of kitchen pieces along its wall."""
+        run = [i for i in self.items if i.category in _KITCHEN_RUN or i.category == 'refrigerator']
+        if not run:
+            return None
+        host = run[int(self.rng.integers(len(run)))]
+        fx, fy = host.front
+        half = (host.bounds[1] - host.bounds[0])[0 if abs(fy) > 0.5 else 1] / 2
+        back = host.bounds.mean(0)[:2] - np.array([fx, fy]) * (host.bounds[1] - host.bounds[0])[:2] / 2
+        side = float(self.rng.choice([-1.0, 1.0])) * (half + bounds_of(shape)[1][0] + 0.04)
+        x, y = back + np.array([fy, -fx]) * side
+        return Item(category, self.room.id, placed(shape, x, y, host.yaw), host.yaw)
 
     def _is_outside(self, x: float, y: float) -> bool:
         left, bottom, right, top = self.plan.bounds
@@ -290,8 +329,12 @@ def furnish(rng: np.random.Generator, plan: Plan, room: Room) -> list[Item]:
     """Return the pieces of one room."""
     furnisher = RoomFurnisher(rng, plan, room)
     tub = str(rng.choice(['bathtub', 'shower']))
-    for entry in PROGRAMS[room.type]:
-        if entry.startswith('?') and rng.random() < 0.5:
+    is_large = room.area > 24.0
+    program = PROGRAMS[room.type]
+    if is_large and room.type == 'living room' and all(r.type != 'dining room' for r in plan.rooms):
+        program = (*program[:3], 'dining table', *program[3:])
+    for entry in program:
+        if entry.startswith('?') and not is_large and rng.random() < 0.5:
             continue
         category = tub if entry == '=tub' else entry.lstrip('?')
         if furnisher.add(category):
@@ -299,4 +342,9 @@ def furnish(rng: np.random.Generator, plan: Plan, room: Room) -> list[Item]:
                 _chairs(furnisher, category, 'chair', 4)
             if category == 'desk':
                 _chairs(furnisher, category, 'office chair', 1)
-    return furnisher.items
+    items = furnisher.items
+    if len(room.rects) > 1:  # something to see at the end of the branch
+        branch = RoomFurnisher(rng, plan, room, 1)
+        branch.add(str(rng.choice(['cabinet', 'bookshelf', 'bench', 'piano', 'dresser'])))
+        items += branch.items
+    return items

@@ -187,7 +187,8 @@ class Walker:
         while parent[index] >= 0:
             index = int(parent[index])
             cells.append(index)
-        return np.array([self.raster.point(*divmod(c, columns)) for c in cells])
+        rows_columns = np.stack(np.divmod(np.array(cells), columns), 1)
+        return self.raster.origin + (rows_columns[:, ::-1] + 0.5) * CELL
 
     def geodesic(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
         """Return the length of the shortest walk, metres."""
@@ -226,7 +227,8 @@ class Walker:
 
     def legs(self, points: NDArray[np.float64], yaw: float, target: NDArray[np.float64]) -> list[Leg] | None:
         """Cut a walk where it goes from zone to zone; None where it does not use an opening."""
-        zone_ids = np.array([self.zone_of[self.raster.cell(*p)] for p in points])
+        cells = np.floor((points - self.raster.origin) / CELL + 1e-9).astype(int)
+        zone_ids = self.zone_of[cells[:, 1], cells[:, 0]]
         cuts = np.nonzero(np.diff(zone_ids))[0] + 1
         bounds = [0, *cuts.tolist(), len(points)]
         legs: list[Leg] = []
