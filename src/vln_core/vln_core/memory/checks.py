@@ -8,7 +8,6 @@ import math
 import unicodedata
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vln_core.context import ActionNote
 from vln_core.errors import UpdateRefused

@@ -57,6 +57,8 @@ class MemoryConfig:
         seen_open_distance: Farthest pair of anchors joined by a seen-as-open edge.
         recall_bytes: Memory for past views.
         spill_bytes: Disk for past views; 0 without a store on disk.
+        max_viewpoints: Visited viewpoints listed in a snapshot, newest first kept.
+        lifelong: Whether a new episode keeps the graph of the ones before.
         max_text: Longest text accepted in an update, characters.
         ageing: Confidence factor per new episode in a lifelong store.
     """
@@ -103,6 +105,8 @@ class MemoryConfig:
     seen_open_distance: float = 4.0
     recall_bytes: int = 16_000_000
     spill_bytes: int = 256_000_000
+    max_viewpoints: int = 64
+    lifelong: bool = False
     max_text: int = 4000
     ageing: float = 0.9
 
@@ -137,5 +141,6 @@ class MemoryConfig:
         ):
             if getattr(self, low) > getattr(self, high):
                 raise ConfigError(
-                    f'memory setting {low} = {getattr(self, low)} must not exceed {high} = {getattr(self, high)}'
+                    f'memory setting {low} = {getattr(self, low)} must not exceed '
+                    f'{high} = {getattr(self, high)}'
                 )

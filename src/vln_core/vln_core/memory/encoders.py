@@ -75,7 +75,7 @@ class WordPiece:
 
     @classmethod
     def bert_uncased(cls) -> WordPiece:
-        """Return the tokeniser with the vocabulary of bert-base-uncased that ships with the library."""
+        """Return the tokeniser with the vocabulary of bert-base-uncased, which ships here."""
         packed = (
             resources.files('vln_core.memory')
             .joinpath('data/bert_uncased_vocab.txt.gz')
@@ -175,7 +175,7 @@ class MiniLmEncoder:
 
 
 class TransformersEncoder:
-    """An encoder of the ``transformers`` library in a local folder; first token, normalised (BGE)."""
+    """An encoder of the ``transformers`` library in a local folder; first token as BGE wants."""
 
     def __init__(self, folder: Path, pooling: str = 'cls') -> None:
         """Load it; nothing is ever downloaded.

@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Openings of the known-free space into the unknown: the navigable unvisited viewpoints (SPEC 3.7)."""
+"""Openings of known-free space into the unknown: navigable unvisited viewpoints (SPEC 3.7)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.routes import Reach
 from vln_core.memory.space_map import SpaceMap
+from vln_core.memory.spatial_hash import SpatialHash
 
 # Unknown pockets smaller than this are gaps of the sampling.
 _POCKET_CELLS = 15
@@ -64,9 +66,7 @@ def find_frontiers(
     cells = np.argwhere(boundary)
     if len(cells) and len(waypoints_xy):
         points = space.points_of(cells)
-        away = np.full(len(cells), np.inf)
-        for waypoint in waypoints_xy:
-            away = np.minimum(away, np.hypot(*(points - waypoint).T))
+        away, _ = cKDTree(waypoints_xy).query(points)
         done = cells[away < config.frontier_done_distance]
         boundary[done[:, 0], done[:, 1]] = False
     result = []
@@ -196,38 +196,47 @@ class FrontierTracker:
     def __init__(self, config: MemoryConfig) -> None:
         self._config = config
         self._known: list[_Known] = []
+        self._hash = SpatialHash(1.0)
         self.current: dict[int, Frontier] = {}
+        self.dirty: set[int] = set()
 
     def update(self, found: list[Frontier]) -> None:
         """Match the openings of this step with those known, nearest pairs first."""
+        limit = self._config.frontier_match_distance
         pairs = sorted(
-            (math.hypot(f.x - k.x, f.y - k.y), k.id, i)
+            (math.hypot(f.x - self._known[k].x, f.y - self._known[k].y), k, i)
             for i, f in enumerate(found)
-            for k in self._known
-            if math.hypot(f.x - k.x, f.y - k.y) <= self._config.frontier_match_distance
+            for k in self._hash.near(f.x, f.y, limit)
         )
-        owner: dict[int, _Known] = {}
+        owner: dict[int, int] = {}
         used: set[int] = set()
-        by_id = {k.id: k for k in self._known}
-        for _, known_id, i in pairs:
-            if i not in owner and known_id not in used:
-                owner[i] = by_id[known_id]
+        for gap, known_id, i in pairs:
+            if gap <= limit and i not in owner and known_id not in used:
+                owner[i] = known_id
                 used.add(known_id)
         self.current = {}
         for i, frontier in enumerate(found):
-            known = owner.get(i)
-            if known is None:
-                known = _Known(len(self._known), frontier.x, frontier.y)
-                self._known.append(known)
+            number = owner.get(i)
+            if number is None:
+                number = len(self._known)
+                self._add(_Known(number, frontier.x, frontier.y))
+            known = self._known[number]
+            self._hash.move(number, (known.x, known.y), (frontier.x, frontier.y))
             known.x, known.y = frontier.x, frontier.y
+            self.dirty.add(number)
             if not known.is_dropped:
-                self.current[known.id] = frontier
+                self.current[number] = frontier
+
+    def _add(self, known: _Known) -> None:
+        self._known.append(known)
+        self._hash.add(known.id, known.x, known.y)
 
     def failed(self, number: int) -> None:
         """Count a failed approach; after ``frontier_tries`` of them the opening is dropped."""
         if 0 <= number < len(self._known):
             known = self._known[number]
             known.tries += 1
+            self.dirty.add(number)
             if known.tries >= self._config.frontier_tries:
                 known.is_dropped = True
                 self.current.pop(number, None)
@@ -236,12 +245,26 @@ class FrontierTracker:
         """Apply a rigid correction of the global frame to all known positions."""
         for known in self._known:
             x, y = (new_tform_old @ np.array([known.x, known.y, 0.0, 1.0]))[:2]
+            self._hash.move(known.id, (known.x, known.y), (float(x), float(y)))
             known.x, known.y = float(x), float(y)
+            self.dirty.add(known.id)
 
-    def state(self) -> list[list[float]]:
-        """Return plain rows for the journal."""
-        return [[k.id, k.x, k.y, k.tries, int(k.is_dropped)] for k in self._known]
+    def row(self, number: int) -> list[float]:
+        """Return one opening as a plain row for the journal."""
+        known = self._known[number]
+        row: list[float] = [known.x, known.y, known.tries, int(known.is_dropped)]
+        now = self.current.get(number)
+        if now is not None:
+            row += [now.width, now.unknown_area, now.heading_out, now.path_length]
+        return row
 
-    def restore(self, rows: list[list[float]]) -> None:
-        """Take over rows of :meth:`state`."""
-        self._known = [_Known(int(r[0]), r[1], r[2], int(r[3]), bool(r[4])) for r in rows]
+    def numbers(self) -> range:
+        """Return the numbers of all openings ever seen."""
+        return range(len(self._known))
+
+    def restore(self, row: list[float]) -> None:
+        """Append what :meth:`row` gave; call in order of the numbers."""
+        number = len(self._known)
+        self._add(_Known(number, row[0], row[1], int(row[2]), bool(row[3])))
+        if len(row) > 4:
+            self.current[number] = Frontier(row[0], row[1], *row[4:8])

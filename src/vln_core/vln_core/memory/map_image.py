@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""The small top-down picture B_t (AgenticNav, SPEC 3.6): constant size, north up, with a scale bar."""
+"""The small top-down picture B_t (AgenticNav, SPEC 3.6): constant size, north up, to scale."""
 
 from __future__ import annotations
 

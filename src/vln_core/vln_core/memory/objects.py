@@ -15,6 +15,7 @@ from vln_core.context import ObjectState
 from vln_core.geometry.transforms import apply, inverse
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.spatial_hash import SpatialHash
+from vln_core.memory.state_list import StateList
 from vln_core.observation import View
 from vln_core.vocabulary import category_of
 
@@ -67,10 +68,10 @@ class ObjectStore:
         self.extents: NDArray[np.float64] = np.zeros((64, 3))
         self.covariances: NDArray[np.float64] = np.zeros((64, 3, 3))
         self.hash = SpatialHash(1.0)
-        self.apart: set[tuple[int, int]] = set()
+        self.apart: dict[int, set[int]] = {}
+        self.merged: list[tuple[int, int]] = []  # (object gone, its place), for the containment
         self.dirty: set[int] = set()
-        self._states: dict[int, ObjectState] = {}
-        self._snapshot: tuple[ObjectState, ...] | None = ()
+        self._listed = StateList[ObjectState](self._state)
 
     def _reserve(self, count: int) -> None:
         while count > len(self.positions):
@@ -82,8 +83,7 @@ class ObjectStore:
     def touch(self, object_id: int) -> None:
         """Mark an object as changed, for snapshots and the journal."""
         self.dirty.add(object_id)
-        self._states.pop(object_id, None)
-        self._snapshot = None
+        self._listed.touch(object_id)
 
     def near(self, x: float, y: float, radius: float) -> NDArray[np.int64]:
         """Return ids of objects within a radius (m) on the ground, rising."""
@@ -210,11 +210,17 @@ class ObjectStore:
         self.hash.move(object_id, old, tuple(self.positions[object_id, :2]))
         self.touch(object_id)
 
+    def set_apart(self, a: int, b: int) -> None:
+        """Remember that two objects were seen side by side, so they are not one."""
+        self.apart.setdefault(a, set()).add(b)
+        self.apart.setdefault(b, set()).add(a)
+        self.dirty |= {a, b}
+
     def _keep_apart(self, ids: list[int]) -> None:
         for i, a in enumerate(ids):
             for b in ids[i + 1 :]:
                 if np.hypot(*(self.positions[a, :2] - self.positions[b, :2])) < 3.0:
-                    self.apart.add((min(a, b), max(a, b)))
+                    self.set_apart(a, b)
 
     def _merge_twins(self, ids: list[int], result: list[int]) -> None:
         for object_id in ids:
@@ -226,7 +232,7 @@ class ObjectStore:
                 if (
                     other == object_id
                     or self.nodes[other].category != self.nodes[object_id].category
-                    or pair in self.apart
+                    or other in self.apart.get(object_id, ())
                 ):
                     continue
                 self._merge(*pair)
@@ -249,13 +255,9 @@ class ObjectStore:
         if b.best_quality > a.best_quality:
             a.best_view, a.best_quality = b.best_view, b.best_quality
         self.hash.move(keep, old, tuple(self.positions[keep, :2]))
-        self.apart |= {
-            (min(keep, o), max(keep, o))
-            for p in self.apart
-            if gone in p
-            for o in p
-            if o not in (gone, keep)
-        }
+        for other in self.apart.get(gone, set()) - {keep}:
+            self.set_apart(keep, other)
+        self.merged.append((gone, b.place))
         self.remove(gone)
         self.touch(keep)
 
@@ -264,7 +266,8 @@ class ObjectStore:
         x, y = map(float, self.positions[object_id, :2])
         self.hash.remove(object_id, x, y)
         del self.nodes[object_id]
-        self.apart = {p for p in self.apart if object_id not in p}
+        for other in self.apart.pop(object_id, ()):
+            self.apart[other].discard(object_id)
         self.touch(object_id)
 
     def judge_absence(
@@ -353,32 +356,27 @@ class ObjectStore:
             node.attributes[attribute] = node.attributes.get(attribute, 0) + 1
         self.touch(object_id)
 
-    def state(self, object_id: int) -> ObjectState:
-        """Return a read-only copy of one object."""
-        state = self._states.get(object_id)
-        if state is None:
-            node = self.nodes[object_id]
-            state = ObjectState(
-                node.id,
-                node.category,
-                self.positions[object_id].copy(),
-                self.extents[object_id].copy(),
-                float(node.confidence),
-                node.sightings,
-                node.best_view,
-                node.place,
-                tuple(node.descriptions),
-                dict(node.attributes),
-                node.last_step,
-            )
-            self._states[object_id] = state
-        return state
+    def _state(self, object_id: int) -> ObjectState | None:
+        node = self.nodes.get(object_id)
+        if node is None:
+            return None
+        return ObjectState(
+            node.id,
+            node.category,
+            self.positions[object_id].copy(),
+            self.extents[object_id].copy(),
+            float(node.confidence),
+            node.sightings,
+            node.best_view,
+            node.place,
+            tuple(node.descriptions),
+            dict(node.attributes),
+            node.last_step,
+        )
 
     def snapshot(self) -> tuple[ObjectState, ...]:
         """Return all objects by rising id; unchanged ones are the same instances as before."""
-        if self._snapshot is None:
-            self._snapshot = tuple(self.state(i) for i in sorted(self.nodes))
-        return self._snapshot
+        return self._listed.snapshot()
 
     def find(self, category: str, among: Sequence[int]) -> list[int]:
         """Return those of the given ids that have the category of the words, surest first."""

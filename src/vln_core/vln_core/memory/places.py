@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vln_core.context import FailureNote, PlaceEdge, PlaceState
 from vln_core.memory.spatial_hash import SpatialHash
+from vln_core.memory.state_list import StateList
 
 NEVER = -(10**9)
 LineFree = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
@@ -50,15 +51,14 @@ class PlaceStore:
         self._hash = SpatialHash(max(cluster_distance, 0.5))
         self.dirty: set[int] = set()
         self.dirty_edges: set[tuple[int, int]] = set()
-        self._states: dict[int, PlaceState] = {}
-        self._snapshot: tuple[PlaceState, ...] | None = ()
+        self._listed = StateList[PlaceState](self._state)
+        self.agreement: Callable[[int], float] = lambda place: 0.0
         self._edges: tuple[PlaceEdge, ...] | None = ()
 
     def touch(self, place_id: int) -> None:
         """Mark a place as changed, for snapshots, retrieval and the journal."""
         self.dirty.add(place_id)
-        self._states.pop(place_id, None)
-        self._snapshot = None
+        self._listed.touch(place_id)
 
     def near(self, x: float, y: float, radius: float) -> NDArray[np.int64]:
         """Return numbers of anchors within a radius (m), rising."""
@@ -180,33 +180,28 @@ class PlaceStore:
             self.anchors[anchor] = pose
             self.touch(int(self.anchor_place[anchor]))
 
-    def state(self, place_id: int, agreement: float = 0.0) -> PlaceState:
-        """Return a read-only copy of one place."""
-        state = self._states.get(place_id)
-        if state is None:
-            node = self.nodes[place_id]
-            state = PlaceState(
-                node.id,
-                tuple(tuple(map(float, self.anchors[a])) for a in node.anchors),  # type: ignore[misc]
-                node.name,
-                node.room_type,
-                node.description,
-                node.visit_count,
-                max(-1, node.first_step),
-                max(-1, node.last_step),
-                tuple(node.failures),
-                tuple(sorted(node.objects)),
-                tuple(self.neighbours(place_id)),
-                agreement,
-            )
-            self._states[place_id] = state
-        return state
+    def _state(self, place_id: int) -> PlaceState | None:
+        node = self.nodes.get(place_id)
+        if node is None:
+            return None
+        return PlaceState(
+            node.id,
+            tuple(tuple(map(float, self.anchors[a])) for a in node.anchors),  # type: ignore[misc]
+            node.name,
+            node.room_type,
+            node.description,
+            node.visit_count,
+            max(-1, node.first_step),
+            max(-1, node.last_step),
+            tuple(node.failures),
+            tuple(sorted(node.objects)),
+            tuple(self.neighbours(place_id)),
+            self.agreement(place_id),
+        )
 
-    def snapshot(self, agreement: Callable[[int], float]) -> tuple[PlaceState, ...]:
+    def snapshot(self) -> tuple[PlaceState, ...]:
         """Return all places by rising id; unchanged ones are the same instances as before."""
-        if self._snapshot is None:
-            self._snapshot = tuple(self.state(p, agreement(p)) for p in sorted(self.nodes))
-        return self._snapshot
+        return self._listed.snapshot()
 
     def edges(self) -> tuple[PlaceEdge, ...]:
         """Return all edges in order of their places."""

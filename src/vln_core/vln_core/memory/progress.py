@@ -46,8 +46,8 @@ def apply_updates(
 ) -> tuple[ProgressRecord, list[Change]]:
     """Return the record after all updates, and what changed.
 
-    Later items may be done before earlier ones only with a reason; the stop only when nothing else is
-    open; skipping, failing and reopening need a reason; the stop never opens again.
+    Later items may be done before earlier ones only with a reason; the stop only when nothing
+    else is open; skipping, failing and reopening need a reason; the stop never opens again.
 
     Raises:
         UpdateRefused: One of them is illegal; the message says which and what would be legal.
@@ -58,7 +58,8 @@ def apply_updates(
     for update in sorted(updates, key=lambda u: u.index):
         if not 0 <= update.index < len(items):
             raise UpdateRefused(
-                f'progress item {update.index} does not exist; the record has items 0..{len(items) - 1}'
+                f'progress item {update.index} does not exist; '
+                f'the record has items 0..{len(items) - 1}'
             )
         item = items[update.index]
         after = ItemStatus(update.status)
@@ -92,8 +93,8 @@ def _check(items: list[ProgressItem], item: ProgressItem, after: ItemStatus, rea
             raise UpdateRefused(f'{name} is the stop; it cannot be done while open: {open_text}')
         if not reason:
             raise UpdateRefused(
-                f'{name} cannot be done while open before it: {open_text}; close these in the same '
-                'record (done, or skipped with a reason), or give a reason'
+                f'{name} cannot be done while open before it: {open_text}; close these in the '
+                'same record (done, or skipped with a reason), or give a reason'
             )
 
 

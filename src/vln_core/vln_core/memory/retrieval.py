@@ -132,7 +132,7 @@ class Retriever:
 
 
 def summary(graph: WorldGraphStore, place_id: int) -> str:
-    """Return the text of a place that is embedded: its words and objects, nothing of its history."""
+    """Return the text of a place that is embedded: words and objects, nothing of its history."""
     node = graph.places.nodes[place_id]
     parts = [node.name, node.room_type, node.description[:_MAX_DESCRIPTION]]
     categories = graph.categories(place_id)

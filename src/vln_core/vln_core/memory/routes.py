@@ -97,7 +97,7 @@ class Reach:
         self._previous[region] = cells[previous, 0] * region.shape[1] + cells[previous, 1]
 
     def lengths_to(self, points_xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (N,) lengths of the ways to the cells nearest to (N, 2) points, inf without one."""
+        """Return (N,) lengths of the ways to the cells nearest to (N, 2) points; inf: none."""
         points = np.asarray(points_xy, dtype=np.float64).reshape(-1, 2)
         result = np.full(len(points), np.inf)
         cells = self._space.cells_of(points)
@@ -111,7 +111,7 @@ class Reach:
         return result
 
     def nearest(self, point_xy: NDArray[np.float64], within: float) -> tuple[int, int] | None:
-        """Return the reachable cell nearest to a point, or None if none is within that distance."""
+        """Return the reachable cell nearest to a point, or None if none is that near."""
         row, column = self._space.cells_of(np.asarray(point_xy)[None])[0]
         span = int(math.ceil(within / self._space.cell)) + 1
         top, left = max(0, int(row) - span), max(0, int(column) - span)
@@ -127,7 +127,7 @@ class Reach:
         return (int(cells[best][0]), int(cells[best][1])) if gap[best] <= within else None
 
     def way_to(self, cell: tuple[int, int], spacing: float = 0.8) -> NDArray[np.float64] | None:
-        """Return (N, 2) points of the way to a cell, start first, simplified; None without a way."""
+        """Return (N, 2) points of the way to a cell, start first, simplified; None: no way."""
         if not np.isfinite(self.length[cell]):
             return None
         columns = self.length.shape[1]

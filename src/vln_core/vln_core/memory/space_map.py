@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -27,17 +28,42 @@ _MARGIN_CELLS = 32
 _JOIN_DISTANCE = 0.4
 
 
+@dataclass(frozen=True, eq=False)
+class Occupancy:
+    """A grid as ``nav_msgs/OccupancyGrid`` has it.
+
+    Attributes:
+        data: (R, C) int8; -1 unknown, 0 free, 100 occupied; row grows with y.
+        resolution: Metres per cell.
+        origin: (x, y) of the lower left corner, metres, global frame.
+    """
+
+    data: NDArray[np.int8]
+    resolution: float
+    origin: tuple[float, float]
+
+
 class SpaceMap:
     """Free, occupied and unknown floor at ``config.cell_size``."""
 
     def __init__(self, config: MemoryConfig) -> None:
         self._config = config
         self.cell = config.cell_size
-        self.origin = (0.0, 0.0)  # lower left corner of cell (0, 0), metres
+        self.first_cell = (
+            0,
+            0,
+        )  # row and column of the array's corner, counted from the frame's origin
+        # Rows and columns from..to (exclusive) changed since last saved, counted as first_cell.
+        self.dirty_box: tuple[int, int, int, int] | None = None
         self.evidence: NDArray[np.int8] = np.zeros((0, 0), np.int8)
         self.seen: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
         self.version = 0
         self._masks: tuple[int, NDArray[np.bool_], NDArray[np.bool_]] | None = None
+
+    @property
+    def origin(self) -> tuple[float, float]:
+        """Lower left corner (x, y) of the array, metres."""
+        return self.first_cell[1] * self.cell, self.first_cell[0] * self.cell
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -50,6 +76,14 @@ class SpaceMap:
             occupied = self.evidence > 0
             self._masks = (self.version, occupied, self.seen & ~occupied)
         return self._masks[1], self._masks[2]
+
+    def occupancy(self) -> Occupancy:
+        """Return a copy of the grid with the values of an occupancy grid."""
+        occupied, free = self.masks()
+        data = np.full(self.shape, -1, np.int8)
+        data[free] = 0
+        data[occupied] = 100
+        return Occupancy(data, self.cell, self.origin)
 
     def cells_of(self, points_xy: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return (N, 2) row and column of (N, 2) points in metres; may lie outside the grid."""
@@ -131,26 +165,41 @@ class SpaceMap:
         return rows * np.int32(self.shape[1]) + columns
 
     def _grow(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        # Rows before columns from here on.
+        first = np.floor(low[::-1] / self.cell).astype(int)
+        last = np.floor(high[::-1] / self.cell).astype(int) + 1
+        self._mark(int(first[0]), int(first[1]), int(last[0]), int(last[1]))
         if self.evidence.size == 0:
-            first = np.floor(low / self.cell) - _MARGIN_CELLS
-            last = np.ceil(high / self.cell) + _MARGIN_CELLS
-            self.origin = (float(first[0] * self.cell), float(first[1] * self.cell))
-            shape = (int(last[1] - first[1]), int(last[0] - first[0]))
+            first, last = first - _MARGIN_CELLS, last + _MARGIN_CELLS
+            self.first_cell = (int(first[0]), int(first[1]))
+            shape = (int(last[0] - first[0]), int(last[1] - first[1]))
             self.evidence, self.seen = np.zeros(shape, np.int8), np.zeros(shape, np.bool_)
             return
-        cells = self.cells_of(np.stack([low, high]))
-        before = np.maximum(-cells[0], 0)
-        after = np.maximum(cells[1] + 1 - np.asarray(self.shape), 0)
+        before = np.maximum(np.array(self.first_cell) - first, 0)
+        after = np.maximum(last - (np.array(self.first_cell) + self.shape), 0)
         if not (before.any() or after.any()):
             return
         before = np.where(before > 0, before + _MARGIN_CELLS, 0)
         after = np.where(after > 0, after + _MARGIN_CELLS, 0)
         pad = ((int(before[0]), int(after[0])), (int(before[1]), int(after[1])))
         self.evidence, self.seen = np.pad(self.evidence, pad), np.pad(self.seen, pad)
-        self.origin = (
-            self.origin[0] - float(before[1]) * self.cell,
-            self.origin[1] - float(before[0]) * self.cell,
+        self.first_cell = (self.first_cell[0] - pad[0][0], self.first_cell[1] - pad[1][0])
+
+    def _mark(self, top: int, left: int, bottom: int, right: int) -> None:
+        box = self.dirty_box or (top, left, bottom, right)
+        self.dirty_box = (
+            min(box[0], top),
+            min(box[1], left),
+            max(box[2], bottom),
+            max(box[3], right),
         )
+
+    def restore(
+        self, evidence: NDArray[np.int8], seen: NDArray[np.bool_], first_cell: tuple[int, int]
+    ) -> None:
+        """Take over saved arrays whose corner cell is counted from the frame's origin."""
+        self.evidence, self.seen, self.first_cell = evidence, seen, first_cell
+        self.version += 1
 
     def _scan(
         self, view: View, global_tform_camera: NDArray[np.float64], floor_z: float
@@ -223,8 +272,8 @@ class SpaceMap:
     ) -> NDArray[np.float32]:
         """Return points along surfaces between the first obstacles of neighbouring rays.
 
-        A wall seen at a grazing angle is hit in cells with gaps between them; without closing these,
-        every such wall would look like a row of openings.
+        A wall seen at a grazing angle is hit in cells with gaps between them; without closing
+        these, every such wall would look like a row of openings.
         """
         near = np.isfinite(first) & (first > 0.0)
         both = np.flatnonzero(near & np.roll(near, -1))
@@ -282,9 +331,11 @@ class SpaceMap:
         moved = (
             self.points_of(corners) @ np.array([[cos, sin], [-sin, cos]]) + new_tform_old[:2, 3]
         )
-        low = np.floor(moved.min(axis=0) / self.cell) - 1
-        size = np.ceil(moved.max(axis=0) / self.cell) + 1 - low
-        origin = (float(low[0] * self.cell), float(low[1] * self.cell))
+        low = np.floor(moved.min(axis=0) / self.cell).astype(int) - 1
+        size = np.ceil(moved.max(axis=0) / self.cell).astype(int) + 1 - low
+        origin = low * self.cell
+        self._mark(*self.first_cell, self.first_cell[0] + rows, self.first_cell[1] + columns)
+        self._mark(int(low[1]), int(low[0]), int(low[1] + size[1]), int(low[0] + size[0]))
         # Inverse map: every new cell centre looks up the old cell it came from.
         grid_y, grid_x = np.mgrid[0 : int(size[1]), 0 : int(size[0])]
         x = (grid_x + 0.5) * self.cell + origin[0] - new_tform_old[0, 3]
@@ -298,7 +349,7 @@ class SpaceMap:
         self.seen = (
             cv2.remap(self.seen.astype(np.uint8), *maps, cv2.INTER_NEAREST, borderValue=0) > 0
         )
-        self.origin = origin
+        self.first_cell = (int(low[1]), int(low[0]))
         self.version += 1
 
 

@@ -21,6 +21,7 @@ class Transition:
 
     step: int
     frames: tuple[NDArray[np.uint8], ...]
+    num_views: int
     seen: dict[str, int]
     decisions: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
@@ -32,37 +33,37 @@ class WorkingWindow:
 
     def __init__(self, config: MemoryConfig) -> None:
         self._config = config
-        self._transitions: list[Transition] = []
+        self.transitions: list[Transition] = []
 
     def open(self, step: int, panorama: Panorama, seen: dict[str, int]) -> None:
         """Begin the transition of a new waypoint; the one before it is complete now."""
         frames = tuple(view.rgb for view in panorama.views)
-        self._transitions.append(Transition(step, frames, seen))
+        self.transitions.append(Transition(step, frames, len(frames), seen))
         if self._config.window >= 0:
-            del self._transitions[: max(0, len(self._transitions) - self._config.window - 1)]
+            del self.transitions[: max(0, len(self.transitions) - self._config.window - 1)]
 
     def decide(self, record: DecisionRecord) -> None:
         """Note the decision at the current waypoint."""
-        if self._transitions:
+        if self.transitions:
             reason = f' because {record.rationale}' if record.rationale else ''
-            self._transitions[-1].decisions.append(f'{describe_action(record.action)}{reason}')
+            self.transitions[-1].decisions.append(f'{describe_action(record.action)}{reason}')
 
     def conclude(self, note: ActionNote) -> None:
         """Note what became of the action."""
-        if self._transitions:
-            self._transitions[-1].outcomes.append(f'{note.outcome} (code {note.code})')
+        if self.transitions:
+            self.transitions[-1].outcomes.append(f'{note.outcome} (code {note.code})')
 
     def add_way_frame(self, rgb: NDArray[np.uint8]) -> None:
         """Keep a frame seen on the way; the newest ``way_frames`` stay."""
-        if self._transitions:
-            way = self._transitions[-1].way
+        if self.transitions:
+            way = self.transitions[-1].way
             way.append(rgb)
             del way[: max(0, len(way) - self._config.way_frames)]
 
     @property
     def completed(self) -> list[Transition]:
         """Transitions before the current waypoint, oldest first."""
-        return self._transitions[:-1]
+        return self.transitions[:-1]
 
     def text(self) -> str:
         """Return the words of the completed transitions."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from vln_core.memory.objects import ObjectStore, Sighting
 from vln_core.memory.places import NEVER, PlaceStore
 from vln_core.memory.space_map import SpaceMap
 from vln_core.observation import Detection, View
-from vln_core.vocabulary import category_of
+from vln_core.system2.record import WorldNotes
+from vln_core.vocabulary import canonical_room, category_of
 
 _FALLBACK_SIGMA = 0.2
 
@@ -129,12 +131,11 @@ class WorldGraphStore:
         """Put objects into the place with the nearest anchor that has a free line to them."""
         around = self.objects.near(*base_xy, self._config.containment_distance)
         changed = sorted({*seen, *map(int, around)} & self.objects.nodes.keys())
-        # Merged twins are gone from the store but still listed by their place.
-        for place in {int(p) for p in self.places.anchor_place[self.places.near(*base_xy, 0.5)]}:
-            stale = self.places.nodes[place].objects - self.objects.nodes.keys()
-            if stale:
-                self.places.nodes[place].objects -= stale
+        for gone, place in self.objects.merged:
+            if place in self.places.nodes:
+                self.places.nodes[place].objects.discard(gone)
                 self.places.touch(place)
+        self.objects.merged.clear()
         for object_id in changed:
             self._place_object(object_id, space)
 
@@ -192,6 +193,49 @@ class WorldGraphStore:
         if note not in node.failures:
             node.failures.append(note)
             self.places.touch(place_id)
+
+    def annotate(self, place_id: int, notes: WorldNotes, step: int, subgoal: str) -> None:
+        """Write what the agent noted about a place and its objects (w_t of eq. 4)."""
+        node = self.places.nodes[place_id]
+        node.name = notes.place_name.strip() or node.name
+        room = notes.room_type.strip()
+        node.room_type = (canonical_room(room) or room.lower()) if room else node.room_type
+        node.description = notes.place_description.strip() or node.description
+        for note in notes.objects:
+            category, words = category_of(note.category), note.description.strip()
+            found = self.objects.find(category, sorted(node.objects))
+            if found:
+                self.objects.describe(found[0], words, note.attributes)
+                continue
+            # Not grounded: soft attributes stay with the place and category (HAM-VLN 3.2).
+            known = node.notes.setdefault(category, [])
+            if words and words not in known:
+                known.append(words)
+                del known[8:]
+            for attribute in note.attributes:
+                key = f'{category}: {attribute}'
+                node.attributes[key] = node.attributes.get(key, 0) + 1
+        if notes.failure.strip():
+            self.note_failure(place_id, FailureNote(notes.failure.strip(), step, subgoal))
+        self.places.touch(place_id)
+
+    def age(self, steps: int) -> None:
+        """Make everything ``steps`` waypoints older for a new episode; doubtful objects go."""
+        for place in sorted(self.places.nodes):
+            node = self.places.nodes[place]
+            if node.last_step != NEVER:
+                node.first_step, node.last_step = node.first_step - steps, node.last_step - steps
+            node.failures = [replace(n, step=n.step - steps) for n in node.failures]
+            self.places.touch(place)
+        for object_id in sorted(self.objects.nodes):
+            item = self.objects.nodes[object_id]
+            item.confidence *= self._config.ageing
+            item.last_step -= steps
+            # Its picture left the cache with the old episode; the next sighting brings another.
+            item.best_view, item.best_quality = (-1, -1), 0.0
+            self.objects.touch(object_id)
+            if item.confidence < self._config.prune_confidence:
+                self.forget(object_id)
 
     def categories(self, place_id: int) -> dict[str, int]:
         """Return object categories of a place with their counts, sorted by name."""

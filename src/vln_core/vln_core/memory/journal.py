@@ -1,0 +1,181 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""The memory on disk: SQLite in WAL mode, one transaction for each accepted write (SPEC 3.1).
+
+A row per entity, keyed by kind and number. A write returns when its commit is flushed
+(``synchronous=FULL``), so what was acknowledged survives ``kill -9`` and power loss.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from vln_core.errors import MemoryStoreError
+
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x564C4E4D  # 'VLNM'
+_log = logging.getLogger(__name__)
+
+Row = tuple[str, int, 'bytes | None']  # kind, number, data; None deletes
+
+
+class Journal:
+    """An open store; one writer at a time."""
+
+    def __init__(self, path: Path, map_id: str) -> None:
+        """Open or create the store of a map.
+
+        Raises:
+            MemoryStoreError: The file is not a store, is damaged, is of a newer schema, of another
+                map, or in use by another writer. It is never changed then.
+        """
+        self.path = path
+        self.flush_seconds = 0.0
+        self._connection = _open(path, map_id)
+
+    def write(self, rows: Iterable[Row], entry: tuple[str, int, str]) -> None:
+        """Store rows and a line (kind, step, text) of the history in one transaction.
+
+        Raises:
+            MemoryStoreError: The disk refused; nothing of the write is kept.
+        """
+        try:
+            cursor = self._connection.cursor()
+            cursor.execute('BEGIN IMMEDIATE')
+            for kind, number, data in rows:
+                if data is None:
+                    cursor.execute('DELETE FROM entity WHERE kind = ? AND id = ?', (kind, number))
+                else:
+                    cursor.execute(
+                        'INSERT OR REPLACE INTO entity VALUES (?, ?, ?)', (kind, number, data)
+                    )
+            cursor.execute('INSERT INTO history(kind, step, text) VALUES (?, ?, ?)', entry)
+            started = time.perf_counter()
+            cursor.execute('COMMIT')
+            self.flush_seconds = time.perf_counter() - started
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.rollback()
+            raise MemoryStoreError(f'memory store {self.path} refused a write: {error}') from error
+
+    def clear(self) -> Iterator[Row]:
+        """Yield the rows that delete everything stored."""
+        for kind, number in self._connection.execute('SELECT kind, id FROM entity').fetchall():
+            yield kind, number, None
+
+    def rows(self, kind: str) -> list[tuple[int, bytes]]:
+        """Return the (number, data) rows of a kind by rising number."""
+        return self._connection.execute(
+            'SELECT id, data FROM entity WHERE kind = ? ORDER BY id', (kind,)
+        ).fetchall()
+
+    def sizes(self, kind: str) -> list[tuple[int, int]]:
+        """Return the (number, bytes) of the rows of a kind by rising number."""
+        return self._connection.execute(
+            'SELECT id, length(data) FROM entity WHERE kind = ? ORDER BY id', (kind,)
+        ).fetchall()
+
+    def get(self, kind: str, number: int) -> bytes | None:
+        """Return one row's data, or None."""
+        row = self._connection.execute(
+            'SELECT data FROM entity WHERE kind = ? AND id = ?', (kind, number)
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def history(self) -> list[tuple[int, str, int, str]]:
+        """Return (sequence number, kind, step, text) of every accepted write."""
+        return self._connection.execute(
+            'SELECT seq, kind, step, text FROM history ORDER BY seq'
+        ).fetchall()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+
+def encode(value: Any) -> bytes:
+    """Return canonical JSON: the same value gives the same bytes."""
+    return json.dumps(value, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode(
+        'utf-8'
+    )
+
+
+def decode(data: bytes) -> Any:
+    """Return the value of canonical JSON."""
+    return json.loads(data)
+
+
+def _open(path: Path, map_id: str) -> sqlite3.Connection:
+    is_new = not path.exists() or path.stat().st_size == 0
+    if not is_new:
+        _inspect(path, map_id)  # read-only first: a file that is not ours is never touched
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(
+            path, timeout=5.0, isolation_level=None, check_same_thread=False
+        )
+        connection.execute('PRAGMA journal_mode=WAL')
+        connection.execute('PRAGMA synchronous=FULL')
+        if is_new:
+            connection.execute('BEGIN IMMEDIATE')
+            connection.execute(f'PRAGMA application_id={_APPLICATION_ID}')
+            connection.execute(f'PRAGMA user_version={SCHEMA_VERSION}')
+            connection.execute('CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT)')
+            connection.execute(
+                'CREATE TABLE IF NOT EXISTS entity(kind TEXT, id INTEGER, data BLOB, '
+                'PRIMARY KEY(kind, id)) WITHOUT ROWID'
+            )
+            connection.execute(
+                'CREATE TABLE IF NOT EXISTS history'
+                '(seq INTEGER PRIMARY KEY, kind TEXT, step INTEGER, text TEXT)'
+            )
+            connection.execute('INSERT OR IGNORE INTO meta VALUES (?, ?)', ('map_id', map_id))
+            connection.execute('COMMIT')
+        return connection
+    except (sqlite3.Error, OSError) as error:
+        raise MemoryStoreError(f'memory store {path} cannot be opened: {error}') from error
+
+
+def _inspect(path: Path, map_id: str) -> None:
+    try:
+        # A plain connection, so that a WAL left by a crash is recovered; nothing is written by us.
+        connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+        try:
+            application = connection.execute('PRAGMA application_id').fetchone()[0]
+            version = connection.execute('PRAGMA user_version').fetchone()[0]
+            if application != _APPLICATION_ID:
+                raise MemoryStoreError(
+                    f'{path} is a database of another program (application id {application:#x}); '
+                    'choose another file for the memory store'
+                )
+            if version > SCHEMA_VERSION:
+                raise MemoryStoreError(
+                    f'memory store {path} has schema {version}, newer than {SCHEMA_VERSION}; '
+                    'update the stack or choose another file'
+                )
+            verdict = connection.execute('PRAGMA quick_check(1)').fetchone()[0]
+            if verdict != 'ok':
+                raise MemoryStoreError(
+                    f'memory store {path} is damaged ({verdict}); '
+                    'move it away, it is not overwritten'
+                )
+            stored = connection.execute("SELECT value FROM meta WHERE key = 'map_id'").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise MemoryStoreError(
+            f'memory store {path} is damaged or not a store ({error}); '
+            'move it away, it is not overwritten'
+        ) from error
+    if stored is None or stored[0] != map_id:
+        found = None if stored is None else stored[0]
+        raise MemoryStoreError(
+            f'memory store {path} belongs to map "{found}", not to "{map_id}"; '
+            'choose the store of this map, or another file'
+        )

@@ -1,0 +1,195 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Memory topological map (MC-GPT III-C, SPEC 3.7): a second reading of the same memory.
+
+Viewpoints, visited and not, are nodes of one graph that is the global action space; objects,
+placed by depth, are clustered as hints at room types; the whole is interpreted as text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
+
+from vln_core.context import ObjectState, ViewpointState, WorldGraph
+from vln_core.errors import UnknownReference
+
+_MIN_CLUSTERS, _MAX_CLUSTERS = 2, 12
+_SEED = 0
+# A cluster farther from a viewpoint than this does not describe it.
+_NEAR = 3.0
+
+
+@dataclass(frozen=True)
+class ObjectCluster:
+    """Objects near each other.
+
+    Attributes:
+        id: From 0, in order of the smallest object id in it.
+        objects: Object ids, rising.
+        categories: (category, count), most frequent first.
+        x: Centre, metres.
+        y: Centre, metres.
+    """
+
+    id: int
+    objects: tuple[int, ...]
+    categories: tuple[tuple[str, int], ...]
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, eq=False)
+class TopologicalMap:
+    """Viewpoints with their connections, and object clusters.
+
+    Attributes:
+        viewpoints: The global action space.
+        edges: (viewpoint, viewpoint, length in metres), each once.
+        clusters: Hints at room types.
+    """
+
+    viewpoints: tuple[ViewpointState, ...]
+    edges: tuple[tuple[str, str, float], ...]
+    clusters: tuple[ObjectCluster, ...]
+
+    def shortest_path(self, start: str, goal: str) -> list[str]:
+        """Return the viewpoints from start to goal, both included (F_S).
+
+        Raises:
+            UnknownReference: One of them does not exist, or there is no way.
+        """
+        graph = nx.Graph()
+        graph.add_nodes_from(v.id for v in self.viewpoints)
+        graph.add_weighted_edges_from(self.edges)
+        for name in (start, goal):
+            if name not in graph:
+                known = ', '.join(v.id for v in self.viewpoints[:12])
+                raise UnknownReference(f'viewpoint "{name}" does not exist; there are: {known}')
+        try:
+            return list(nx.shortest_path(graph, start, goal, weight='weight'))
+        except nx.NetworkXNoPath as error:
+            raise UnknownReference(f'no known way from {start} to {goal}') from error
+
+    def text(self) -> str:
+        """Return the map in the template of MC-GPT: clusters, then navigable viewpoints."""
+        clusters = '|'.join(
+            f'cluster {c.id}: {{{", ".join(_counted(n, k) for n, k in c.categories)}}}'
+            for c in self.clusters
+        )
+        viewpoints = ', '.join(
+            f'<{v.id}, {v.caption or _plain_caption(v)}, {self._relation(v)}>'
+            for v in self.viewpoints
+        )
+        return (
+            f'Memory topological map: |{clusters or "no objects yet"}|, '
+            f'Navigable viewpoints: {viewpoints or "none"}'
+        )
+
+    def _relation(self, viewpoint: ViewpointState) -> str:
+        near = []
+        for cluster in self.clusters:
+            gap = math.hypot(cluster.x - viewpoint.x, cluster.y - viewpoint.y)
+            if gap <= _NEAR:
+                near.append((gap, cluster.id))
+        if not near:
+            return 'near no cluster'
+        return 'near ' + ', '.join(f'cluster {k} ({gap:.1f} m)' for gap, k in sorted(near)[:3])
+
+
+def build_topology(graph: WorldGraph, edges: Sequence[tuple[str, str, float]]) -> TopologicalMap:
+    """Return the topological map of a snapshot.
+
+    Args:
+        graph: Snapshot; its viewpoints are the nodes.
+        edges: (viewpoint, viewpoint, length); of parallel ones the shortest is kept, those with
+            an unknown end are left out.
+    """
+    names = {v.id for v in graph.viewpoints}
+    shortest: dict[tuple[str, str], float] = {}
+    for a, b, length in edges:
+        if a in names and b in names and a != b:
+            key = (min(a, b), max(a, b))
+            shortest[key] = min(length, shortest.get(key, math.inf))
+    rows = tuple((a, b, length) for (a, b), length in sorted(shortest.items()))
+    return TopologicalMap(graph.viewpoints, rows, cluster_objects(graph.objects))
+
+
+def cluster_objects(objects: Sequence[ObjectState]) -> tuple[ObjectCluster, ...]:
+    """Cluster objects by position with K-means, k in 2..12 by the best silhouette.
+
+    Fewer than three objects make one cluster. The seed is fixed, so equal objects give equal
+    clusters.
+    """
+    objects = sorted(objects, key=lambda o: o.id)
+    if not objects:
+        return ()
+    points = np.array([o.position[:2] for o in objects])
+    labels = _best_labels(points)
+    order = list(dict.fromkeys(labels.tolist()))
+    return tuple(
+        _cluster(number, [o for o, k in zip(objects, labels, strict=True) if k == label])
+        for number, label in enumerate(order)
+    )
+
+
+def _best_labels(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    distinct = len(np.unique(np.round(points, 6), axis=0))
+    best, best_score = np.zeros(len(points), np.int64), -2.0
+    for k in range(_MIN_CLUSTERS, min(_MAX_CLUSTERS, distinct - 1) + 1):
+        labels = KMeans(k, n_init=4, random_state=_SEED).fit_predict(points)
+        score = float(silhouette_score(points, labels))
+        if score > best_score + 1e-9:
+            best, best_score = labels.astype(np.int64), score
+    return best
+
+
+def _cluster(number: int, members: Sequence[ObjectState]) -> ObjectCluster:
+    counts: dict[str, int] = {}
+    for member in members:
+        counts[member.category] = counts.get(member.category, 0) + 1
+    centre = np.mean([m.position[:2] for m in members], axis=0)
+    return ObjectCluster(
+        number,
+        tuple(m.id for m in members),
+        tuple(sorted(counts.items(), key=lambda c: (-c[1], c[0]))),
+        float(centre[0]),
+        float(centre[1]),
+    )
+
+
+def viewpoint_objects(
+    sightings: Sequence[tuple[str, tuple[float, float]]],
+) -> dict[str, tuple[float, float]]:
+    """Place objects that depth could not place: alone at their viewpoint, else at the centre.
+
+    Args:
+        sightings: (object, (x, y) of a viewpoint from which it was seen), metres.
+
+    Returns:
+        Position of each object: geometric centre of the viewpoints that saw it (MC-GPT III-C).
+    """
+    seen: dict[str, list[tuple[float, float]]] = {}
+    for name, spot in sightings:
+        seen.setdefault(name, []).append(spot)
+    return {
+        name: (float(np.mean([s[0] for s in spots])), float(np.mean([s[1] for s in spots])))
+        for name, spots in seen.items()
+    }
+
+
+def _counted(name: str, count: int) -> str:
+    return name if count == 1 else f'{name} x{count}'
+
+
+def _plain_caption(viewpoint: ViewpointState) -> str:
+    if viewpoint.is_visited:
+        return 'visited'
+    return f'opening {viewpoint.opening_width:.1f} m wide'

@@ -1,0 +1,161 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Decision waypoints, the viewpoints over them and the ways to these (F_S of SPEC 3.7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from vln_core.context import ViewpointState
+from vln_core.errors import UnknownReference
+from vln_core.geometry.transforms import wrap_angle
+from vln_core.memory.config import MemoryConfig
+from vln_core.memory.frontiers import Frontier, FrontierTracker
+from vln_core.memory.routes import Reach
+
+
+@dataclass
+class Waypoint:
+    """Live state of a decision waypoint.
+
+    Attributes:
+        id: t.
+        odom_tform_base: (4, 4) pose when its look-around began.
+        pose: (x, y, yaw) in the global frame.
+        anchor: Number of its anchor in the world graph.
+        num_views: Views of its panorama.
+        panorama: Id and stamp of its panorama, to know it again after a restart.
+        parent: Waypoint that the robot came from, -1 for the first.
+    """
+
+    id: int
+    odom_tform_base: NDArray[np.float64]
+    pose: tuple[float, float, float]
+    anchor: int
+    num_views: int
+    panorama: tuple[int, int]
+    parent: int
+
+
+def list_viewpoints(
+    waypoints: Sequence[Waypoint],
+    frontiers: FrontierTracker,
+    reach: Reach,
+    captions: Mapping[str, str],
+    config: MemoryConfig,
+) -> tuple[ViewpointState, ...]:
+    """Return the newest visited waypoints, then the openings, as the global action space."""
+    if not waypoints:
+        return ()
+    here = waypoints[-1]
+    listed = waypoints[-config.max_viewpoints :]
+    lengths = reach.lengths_to(np.array([w.pose[:2] for w in listed]))
+    lengths[-1] = 0.0
+    graph = None if np.isfinite(lengths).all() else trajectory_graph(waypoints)
+    result = []
+    for waypoint, length in zip(listed, lengths, strict=True):
+        if graph is not None and not math.isfinite(length):
+            length = _graph_length(graph, here.id, waypoint.id)
+        bearing = bearing_to(here.pose, *waypoint.pose[:2])
+        result.append(
+            ViewpointState(
+                f'w{waypoint.id}',
+                *waypoint.pose[:2],
+                True,
+                waypoint.id,
+                float(length),
+                bearing,
+                caption=captions.get(f'w{waypoint.id}', ''),
+            )
+        )
+    result += [_opening(n, f, here, captions) for n, f in sorted(frontiers.current.items())]
+    return tuple(result)
+
+
+def _opening(
+    number: int, frontier: Frontier, here: Waypoint, captions: Mapping[str, str]
+) -> ViewpointState:
+    return ViewpointState(
+        f'f{number}',
+        frontier.x,
+        frontier.y,
+        False,
+        here.id,
+        frontier.path_length,
+        bearing_to(here.pose, frontier.x, frontier.y),
+        frontier.width,
+        frontier.unknown_area,
+        frontier.heading_out,
+        captions.get(f'f{number}', ''),
+    )
+
+
+def route(
+    viewpoint: ViewpointState,
+    waypoints: Sequence[Waypoint],
+    reach: Reach,
+    reachable: Sequence[str],
+) -> NDArray[np.float64]:
+    """Return (N, 2) points of the global frame that lead to a viewpoint, robot first.
+
+    Raises:
+        UnknownReference: There is no known way; the message lists viewpoints that can be reached.
+    """
+    goal = np.array([viewpoint.x, viewpoint.y])
+    cell = reach.nearest(goal, 0.5)
+    way = reach.way_to(cell) if cell is not None else None
+    if way is None and viewpoint.is_visited:
+        way = _along_trajectory(waypoints, int(viewpoint.id[1:]))
+    if way is None:
+        raise UnknownReference(
+            f'no known way to viewpoint "{viewpoint.id}"; reachable are: {", ".join(reachable)}'
+        )
+    points = [np.array(waypoints[-1].pose[:2]), *way[1:]]
+    if viewpoint.is_visited and np.hypot(*(points[-1] - goal)) > 1e-6:
+        # The last cell and the anchor may be closer than a step of the controller: keep the anchor.
+        points = (
+            points[:-1] if len(points) > 1 and np.hypot(*(points[-1] - goal)) < 0.15 else points
+        )
+        points.append(goal)
+    return np.array(points)
+
+
+def trajectory_graph(waypoints: Sequence[Waypoint]) -> nx.Graph:
+    """Return the graph of the ways driven between waypoints."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(waypoints)))
+    for waypoint in waypoints:
+        if waypoint.parent >= 0:
+            other = waypoints[waypoint.parent].pose
+            length = math.hypot(waypoint.pose[0] - other[0], waypoint.pose[1] - other[1])
+            graph.add_edge(waypoint.parent, waypoint.id, length=length)
+    return graph
+
+
+def _along_trajectory(waypoints: Sequence[Waypoint], goal: int) -> NDArray[np.float64] | None:
+    try:
+        nodes = nx.shortest_path(
+            trajectory_graph(waypoints), waypoints[-1].id, goal, weight='length'
+        )
+    except nx.NetworkXNoPath:
+        return None
+    return np.array([waypoints[n].pose[:2] for n in nodes])
+
+
+def _graph_length(graph: nx.Graph, start: int, end: int) -> float:
+    try:
+        return float(nx.shortest_path_length(graph, start, end, weight='length'))
+    except nx.NetworkXNoPath:
+        return math.inf
+
+
+def bearing_to(pose: tuple[float, float, float], x: float, y: float) -> float:
+    """Return the bearing of a point relative to the heading, rad, left positive."""
+    dx, dy = x - pose[0], y - pose[1]
+    return wrap_angle(math.atan2(dy, dx) - pose[2]) if math.hypot(dx, dy) > 1e-6 else 0.0
