@@ -1,0 +1,23 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the module cv_bridge."""
+
+from setuptools import setup
+
+PACKAGE = 'cv_bridge'
+
+setup(
+    name=PACKAGE,
+    version='4.1.0',
+    packages=[PACKAGE],
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + PACKAGE]),
+        ('share/' + PACKAGE, ['package.xml']),
+    ],
+    install_requires=['setuptools', 'numpy'],
+    extras_require={'test': ['pytest', 'hypothesis']},
+    maintainer='The VLN stack authors',
+    maintainer_email='maintainers@example.org',
+    description='The Python module cv_bridge, for machines without a ROS 2 distribution.',
+    license='Apache-2.0',
+)
