@@ -108,7 +108,9 @@ def load_episodes(source: str | Path) -> list[Episode]:
     if path.is_dir():
         path = path / FILE_NAME
     if not path.is_file():
-        raise EpisodeError(f'no episodes at {path}: generate the scene again, or name an R2R-CE file')
+        raise EpisodeError(
+            f'no episodes at {path}: generate the scene again, or name an R2R-CE file'
+        )
     try:
         data = path.read_bytes()
         raw = json.loads(gzip.decompress(data) if data[:2] == b'\x1f\x8b' else data)
@@ -130,7 +132,9 @@ def _parse(entry: dict[str, Any]) -> Episode:
     goal = entry['goals'][0]
     path = entry.get('reference_path') or [entry['start_position'], goal['position']]
     points = np.array([from_habitat(p) for p in path], float)
-    if not (np.isfinite(points).all() and np.isfinite([*start, *from_habitat(goal['position'])]).all()):
+    if not (
+        np.isfinite(points).all() and np.isfinite([*start, *from_habitat(goal['position'])]).all()
+    ):
         raise ValueError('a coordinate is not finite')
     return Episode(
         id=int(entry['episode_id']),

@@ -43,9 +43,7 @@ _Y_UP_TFORM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0,
 _BODY = 0.3  # radius of the robot and its margin, metres
 
 
-def import_scene(
-    glb: Path, objects: Path, settings: dict[str, Any], folder: Path
-) -> Path:
+def import_scene(glb: Path, objects: Path, settings: dict[str, Any], folder: Path) -> Path:
     """Write a scene folder from a model, its object table and settings.
 
     Args:
@@ -86,7 +84,9 @@ def import_scene(
     if missing:
         raise SceneError(f'{objects} lists {missing[0]}, but {glb} has no node of that name')
     if not stage:
-        raise SceneError(f'{glb}: no node is left for the building; mark walls and floor as {BUILDING}')
+        raise SceneError(
+            f'{glb}: no node is left for the building; mark walls and floor as {BUILDING}'
+        )
     _export(stage, folder / 'stage.glb')
     low, high = _ros_bounds([mesh for _, mesh in stage])
     record = {
@@ -169,7 +169,9 @@ def _read_table(path: Path) -> dict[str, dict[str, Any]]:
         entries = json.loads(path.read_text(encoding='utf-8'))
         return {str(entry['name']): entry for entry in entries}
     except (ValueError, TypeError, KeyError) as error:
-        raise SceneError(f"{path} must be a JSON list of objects with 'name': {error!r}") from error
+        raise SceneError(
+            f"{path} must be a JSON list of objects with 'name': {error!r}"
+        ) from error
 
 
 def _load_nodes(path: Path, up_axis: str) -> dict[str, list[tuple[str, trimesh.Trimesh]]]:
@@ -246,7 +248,9 @@ def _episodes(
         goal = (float(episode['goal'][0]), float(episode['goal'][1]))
         target = by_name.get(episode['goal_object'])
         if target is None:
-            raise SceneError(f"episode {number} ends at '{episode['goal_object']}', which is no object")
+            raise SceneError(
+                f"episode {number} ends at '{episode['goal_object']}', which is no object"
+            )
         path, length = _shortest_walk(folder, (x, y), goal)
         result.append({
             'episode_id': number, 'trajectory_id': number, 'scene_id': settings['name'],

@@ -87,9 +87,7 @@ def _slab(along_x: bool, offset: float, low: float, high: float, z0: float, z1: 
             box(lo, hi, sides[1], tuple(sorted(every - {b})))]  # fmt: skip
 
 
-def building_parts(
-    plan: Plan, materials: dict[int, tuple[Material, Material]]
-) -> list[Part]:
+def building_parts(plan: Plan, materials: dict[int, tuple[Material, Material]]) -> list[Part]:
     """Return floors (upward faces at z = 0), ceilings (downward faces) and walls."""
     outside = Material('plaster', (188, 184, 176), 2.0)
     ceiling = Material('bright', (236, 236, 230), 2.0)
@@ -142,7 +140,9 @@ def frame_parts(door: Doorway, material: Material) -> list[Part]:
             pieces.append(((a, low, 0.0), (b, high, DOOR_HEIGHT + trim)))
     pieces.append(((-half, -deep, DOOR_HEIGHT), (half, deep, DOOR_HEIGHT + JAMB)))
     for low, high in ((-deep, -face), (face, deep)):
-        pieces.append(((-half - JAMB, low, DOOR_HEIGHT + JAMB), (half + JAMB, high, DOOR_HEIGHT + trim)))
+        pieces.append(
+            ((-half - JAMB, low, DOOR_HEIGHT + JAMB), (half + JAMB, high, DOOR_HEIGHT + trim))
+        )
     parts = []
     for lo, hi in pieces:
         if not door.along_x:

@@ -111,7 +111,7 @@ def write_glb(parts: list[Part], path: Path, name: str) -> None:
         images.append({'bufferView': png, 'mimeType': 'image/png'})
         textures.append({'source': index, 'sampler': 0})
         materials.append({
-            'name': f'{material.kind}_{"%02x%02x%02x" % material.rgb}_{shade}',
+            'name': f'{material.kind}_{bytes(material.rgb).hex()}_{shade}',
             'pbrMetallicRoughness': {'baseColorTexture': {'index': index}, 'metallicFactor': 0.0,
                                      'roughnessFactor': 1.0},
         })  # fmt: skip

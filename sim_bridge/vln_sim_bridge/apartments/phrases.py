@@ -40,10 +40,23 @@ LEAVE_INTO = (
     'leave the {room} and go into the {next}', 'exit the {room} into the {next}',
     'go from the {room} into the {next}', 'walk out of the {room} into the {next}',
 )  # fmt: skip
-TURN = ('turn {side}', 'go {side}', 'take a {side}', 'make a {side} turn', 'hang a {side}', 'turn to the {side}')
+TURN = (
+    'turn {side}',
+    'go {side}',
+    'take a {side}',
+    'make a {side} turn',
+    'hang a {side}',
+    'turn to the {side}',
+)
 TURN_START = ('turn {side}', 'turn to your {side}', 'make a {side} turn')
 AROUND = ('turn around', 'turn around completely', 'turn all the way around')
-STRAIGHT = ('go straight', 'walk straight ahead', 'continue straight', 'keep going straight', 'head straight')
+STRAIGHT = (
+    'go straight',
+    'walk straight ahead',
+    'continue straight',
+    'keep going straight',
+    'head straight',
+)
 ALONG = (
     'follow the {room}', 'walk along the {room}', 'go down the {room}', 'walk down the {room}',
     'continue along the {room}', 'head down the {room}',
@@ -75,9 +88,24 @@ DOOR_END = ('go through the door at the end', 'take the door at the end of the {
 BRANCH = ('turn {side} into the side hallway', 'take the {side} turn into the side corridor',
           'go {side} where the hallway branches off')  # fmt: skip
 BRANCH_AHEAD = ('go straight into the side hallway', 'walk straight into the side corridor')
-BRANCH_OUT = ('walk out of the side hallway', 'go back to the main hallway', 'leave the side corridor')
-THROUGH = ('walk through the {room}', 'cross the {room}', 'go across the {room}', 'go through the {room}')
-PASS = ('walk past the {thing}', 'pass the {thing}', 'go past the {thing}', 'walk by the {thing}', 'continue past the {thing}')
+BRANCH_OUT = (
+    'walk out of the side hallway',
+    'go back to the main hallway',
+    'leave the side corridor',
+)
+THROUGH = (
+    'walk through the {room}',
+    'cross the {room}',
+    'go across the {room}',
+    'go through the {room}',
+)
+PASS = (
+    'walk past the {thing}',
+    'pass the {thing}',
+    'go past the {thing}',
+    'walk by the {thing}',
+    'continue past the {thing}',
+)
 PASS_SIDE = ('pass the {thing} on your {side}', 'walk past the {thing} on your {side}',
              'keep the {thing} on your {side}', 'go past the {thing} on the {side}')  # fmt: skip
 STOP = (
@@ -86,7 +114,12 @@ STOP = (
     'walk up to the {thing} and stop there', 'stop when you reach the {thing}', 'stop near the {thing}',
     'wait in front of the {thing}', 'walk to the {thing} and wait there',
 )  # fmt: skip
-GO_TO = ('go to the {thing}', 'walk over to the {thing}', 'head to the {thing}', 'walk up to the {thing}')
+GO_TO = (
+    'go to the {thing}',
+    'walk over to the {thing}',
+    'head to the {thing}',
+    'walk up to the {thing}',
+)
 FIND = (
     'find the {thing}', 'look for the {thing} and stop next to it', 'search for the {thing} and stop in front of it',
     'find the {thing} and wait there', 'go and find the {thing}', 'look around for the {thing} and go to it',
@@ -147,7 +180,9 @@ class Speaker:
             text = clauses[0]
         else:
             busy = ' and ' in clauses[-1]
-            last = self.pick((', then ', ' and then ') if busy else (' and ', ' and ', ', then ', ' and then '))
+            last = self.pick(
+                (', then ', ' and then ') if busy else (' and ', ' and ', ', then ', ' and then ')
+            )
             text = ', '.join(clauses[:-1]) + last + clauses[-1]
         if follows and 'then' not in text and self.rng.random() < 0.3:
             text = 'then ' + text

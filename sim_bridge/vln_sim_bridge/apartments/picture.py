@@ -13,7 +13,16 @@ from PIL import Image, ImageDraw, ImageFont
 from vln_sim_bridge.episodes import FILE_NAME, load_episodes
 from vln_sim_bridge.scene import Scene, load_scene
 
-_ROOM_COLOURS = ('#f3e9d8', '#dfeaf2', '#e6f0dc', '#f4dfe0', '#e9e2f3', '#fbf3cf', '#dff1ee', '#eee6de')
+_ROOM_COLOURS = (
+    '#f3e9d8',
+    '#dfeaf2',
+    '#e6f0dc',
+    '#f4dfe0',
+    '#e9e2f3',
+    '#fbf3cf',
+    '#dff1ee',
+    '#eee6de',
+)
 _PATH_COLOURS = ('#d02020', '#1060d0', '#108030', '#b06000', '#8020a0')
 _MARGIN_PX = 24
 
@@ -49,7 +58,9 @@ def draw_plan(folder: Path, path: Path, *, num_paths: int = 3, scale: int = 90) 
         corners = [*px(item.minimum[0], item.maximum[1]), *px(item.maximum[0], item.minimum[1])]
         high = item.minimum[2] > 1.0
         draw.rectangle(corners, outline='#444444', fill=None if high else '#c9b79c')
-        centre = px((item.minimum[0] + item.maximum[0]) / 2, (item.minimum[1] + item.maximum[1]) / 2)
+        centre = px(
+            (item.minimum[0] + item.maximum[0]) / 2, (item.minimum[1] + item.maximum[1]) / 2
+        )
         draw.text(centre, item.name, fill='#102060', font=font, anchor='mm')
     for k, episode in enumerate(episodes):
         colour = _PATH_COLOURS[k % len(_PATH_COLOURS)]

@@ -35,7 +35,11 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     'corridor': ('shoe rack', 'painting', 'coat rack', 'plant', 'painting', '?bench', '?clock'),
 }  # fmt: skip
 _WALL_Z = {'mirror': 0.9, 'painting': 1.35, 'clock': 1.75, 'window': 0.95, 'air conditioner': 2.15}
-_ON_TOP = {'microwave': ('kitchen counter',), 'computer': ('desk',), 'vase': ('coffee table', 'dining table', 'cabinet', 'table')}
+_ON_TOP = {
+    'microwave': ('kitchen counter',),
+    'computer': ('desk',),
+    'vase': ('coffee table', 'dining table', 'cabinet', 'table'),
+}
 _KITCHEN_RUN = ('stove', 'sink', 'kitchen counter')
 _FREE_STANDING = {'coffee table', 'dining table'}
 
@@ -174,7 +178,10 @@ class RoomFurnisher:
         host = run[int(self.rng.integers(len(run)))]
         fx, fy = host.front
         half = (host.bounds[1] - host.bounds[0])[0 if abs(fy) > 0.5 else 1] / 2
-        back = host.bounds.mean(0)[:2] - np.array([fx, fy]) * (host.bounds[1] - host.bounds[0])[:2] / 2
+        back = (
+            host.bounds.mean(0)[:2]
+            - np.array([fx, fy]) * (host.bounds[1] - host.bounds[0])[:2] / 2
+        )
         side = float(self.rng.choice([-1.0, 1.0])) * (half + bounds_of(shape)[1][0] + 0.04)
         x, y = back + np.array([fy, -fx]) * side
         return Item(category, self.room.id, placed(shape, x, y, host.yaw), host.yaw)
@@ -196,7 +203,9 @@ class RoomFurnisher:
             x = centre[0] + fx * (reach[0] + gap)
             y = centre[1] + fy * (reach[1] + gap)
         else:
-            room = np.array([self.x0 - low[0], self.y0 - low[1], self.x1 - high[0], self.y1 - high[1]])
+            room = np.array(
+                [self.x0 - low[0], self.y0 - low[1], self.x1 - high[0], self.y1 - high[1]]
+            )
             if room[2] - room[0] < 1.6 or room[3] - room[1] < 1.6:
                 return None
             x = float(self.rng.uniform(room[0] + 0.8, room[2] - 0.8))
@@ -211,7 +220,9 @@ class RoomFurnisher:
             depth = bounds_of(shape)[1][1]
             fx, fy = host.front
             x, y = centre[0] - fx * depth / 2, centre[1] - fy * depth / 2
-            item = Item(category, self.room.id, placed(shape, x, y, host.yaw, top), host.yaw, False)
+            item = Item(
+                category, self.room.id, placed(shape, x, y, host.yaw, top), host.yaw, False
+            )
             if not any(_overlap(item, o) for o in self.items if o is not host):
                 self.items.append(item)
                 return True
@@ -239,10 +250,23 @@ class RoomFurnisher:
         half = bounds_of(shape)[1][0]
         width = (bed.bounds[1] - bed.bounds[0])[0 if abs(bed.front[1]) > 0.5 else 1] / 2
         fx, fy = bed.front
-        back = bed.bounds.mean(0)[:2] - np.array([fx, fy]) * (bed.bounds[1] - bed.bounds[0])[:2] / 2
-        sides = [s for s in (1, -1)
-                 if self._accept(Item('nightstand', self.room.id, placed(
-                     shape, *(back + np.array([fy, -fx]) * s * (width + half + 0.04)), bed.yaw), bed.yaw))]
+        back = (
+            bed.bounds.mean(0)[:2] - np.array([fx, fy]) * (bed.bounds[1] - bed.bounds[0])[:2] / 2
+        )
+        sides = [
+            s
+            for s in (1, -1)
+            if self._accept(
+                Item(
+                    'nightstand',
+                    self.room.id,
+                    placed(
+                        shape, *(back + np.array([fy, -fx]) * s * (width + half + 0.04)), bed.yaw
+                    ),
+                    bed.yaw,
+                )
+            )
+        ]
         return bool(sides)
 
     def _add_curtain(self, shape: list[Part]) -> bool:
@@ -297,7 +321,9 @@ def _overlap(a: Item, b: Item) -> bool:
     if 'rug' in (a.category, b.category):
         return False
     gap = 0.03
-    return bool((a.bounds[0] < b.bounds[1] + gap).all() and (b.bounds[0] < a.bounds[1] + gap).all())
+    return bool(
+        (a.bounds[0] < b.bounds[1] + gap).all() and (b.bounds[0] < a.bounds[1] + gap).all()
+    )
 
 
 def _chairs(furnisher: RoomFurnisher, host: str, category: str, count: int) -> None:
@@ -311,15 +337,27 @@ def _chairs(furnisher: RoomFurnisher, host: str, category: str, count: int) -> N
         if category == 'office chair':
             fx, fy = table.front
             half = (table.bounds[1] - table.bounds[0])[:2] / 2
-            places = [(cx + fx * (half[0] + depth + 0.05), cy + fy * (half[1] + depth + 0.05), table.yaw + np.pi)]
+            places = [
+                (
+                    cx + fx * (half[0] + depth + 0.05),
+                    cy + fy * (half[1] + depth + 0.05),
+                    table.yaw + np.pi,
+                )
+            ]
         else:
             long_x = x1 - x0 > y1 - y0
             places = []
             for s in (-0.38, 0.38):
                 if long_x:
-                    places += [(cx + s, y0 - depth - 0.05, 0.0), (cx + s, y1 + depth + 0.05, np.pi)]
+                    places += [
+                        (cx + s, y0 - depth - 0.05, 0.0),
+                        (cx + s, y1 + depth + 0.05, np.pi),
+                    ]
                 else:
-                    places += [(x0 - depth - 0.05, cy + s, -np.pi / 2), (x1 + depth + 0.05, cy + s, np.pi / 2)]
+                    places += [
+                        (x0 - depth - 0.05, cy + s, -np.pi / 2),
+                        (x1 + depth + 0.05, cy + s, np.pi / 2),
+                    ]
         for x, y, yaw in places[:count]:
             parts = placed(shape, x, y, yaw)
             furnisher._accept(Item(category, furnisher.room.id, parts, yaw))
@@ -331,7 +369,11 @@ def furnish(rng: np.random.Generator, plan: Plan, room: Room) -> list[Item]:
     tub = str(rng.choice(['bathtub', 'shower']))
     is_large = room.area > 24.0
     program = PROGRAMS[room.type]
-    if is_large and room.type == 'living room' and all(r.type != 'dining room' for r in plan.rooms):
+    if (
+        is_large
+        and room.type == 'living room'
+        and all(r.type != 'dining room' for r in plan.rooms)
+    ):
         program = (*program[:3], 'dining table', *program[3:])
     for entry in program:
         if entry.startswith('?') and not is_large and rng.random() < 0.5:

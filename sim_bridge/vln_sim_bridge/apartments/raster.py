@@ -40,7 +40,7 @@ class Raster:
         grow = 0.5 if blocked else 0.0
         c0, r0 = np.floor((np.array([x0, y0]) - self.origin) / CELL + 0.5 - grow).astype(int)
         c1, r1 = np.ceil((np.array([x1, y1]) - self.origin) / CELL - 0.5 + grow).astype(int)
-        self.blocked[max(r0, 0):max(r1, 0), max(c0, 0):max(c1, 0)] = blocked
+        self.blocked[max(r0, 0) : max(r1, 0), max(c0, 0) : max(c1, 0)] = blocked
 
     def clearance(self) -> NDArray[np.float64]:
         """Return (rows, columns) metres from each cell's centre to the nearest blocked cell."""
@@ -105,7 +105,9 @@ def walking_graph(cost: NDArray[np.float64]) -> csr_matrix:
         lengths.append(step[ok])
     i, j, d = (np.concatenate(v) for v in (sources, targets, lengths))
     size = rows * columns
-    return csr_matrix((np.tile(d, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), (size, size))
+    return csr_matrix(
+        (np.tile(d, 2), (np.concatenate([i, j]), np.concatenate([j, i]))), (size, size)
+    )
 
 
 def resampled(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -136,7 +138,10 @@ def walk_over(
         (N, 2) waypoints about every 0.5 m, and the length of the shortest walk, inf if there is none.
     """
     free = clearance > body
-    ends = [tuple(np.round((np.array(p)[::-1] - origin[::-1]) / CELL).astype(int)) for p in (start, goal)]
+    ends = [
+        tuple(np.round((np.array(p)[::-1] - origin[::-1]) / CELL).astype(int))
+        for p in (start, goal)
+    ]
     factor = np.where(free, 1.0 + 2.5 * np.maximum(0.0, 0.6 - clearance), np.inf)
     best, parent = distances_from(factor, ends[1])
     if not np.isfinite(best[ends[0]]):

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import skfmm
 from numpy.typing import NDArray
+from scipy import ndimage
 from scipy.sparse.csgraph import dijkstra
 
 from vln_sim_bridge.apartments.layout import Doorway, Room
@@ -19,6 +21,7 @@ from vln_sim_bridge.apartments.raster import CELL, walking_graph
 if TYPE_CHECKING:
     from vln_sim_bridge.apartments.generator import Apartment
 
+BODY_RADIUS = 0.2  # of the robot alone: distances are measured without its margin
 _INSIDE = 0.6  # a turn is judged from this far behind a doorway, metres
 
 
@@ -77,7 +80,9 @@ class Leg:
     def bearing(self) -> float:
         """Angle from the heading to the target, rad, left positive."""
         to = self.target - self.origin
-        return math.atan2(self.heading[0] * to[1] - self.heading[1] * to[0], float(self.heading @ to))
+        return math.atan2(
+            self.heading[0] * to[1] - self.heading[1] * to[0], float(self.heading @ to)
+        )
 
     @property
     def turn(self) -> str | None:
@@ -108,7 +113,9 @@ class Walker:
         self.clearance = self.raster.clearance()
         factor = 1.0 + 2.5 * np.maximum(0.0, 0.6 - self.clearance)
         self._graph = walking_graph(np.where(apartment.free, factor, np.inf))
-        self._length_graph = walking_graph(np.where(apartment.free, 1.0, np.inf))
+        labels, _ = ndimage.label(self.clearance > BODY_RADIUS)
+        self._roomy = labels == labels[apartment.free][0]
+        self._fields: dict[tuple[int, int], NDArray] = {}
         self._parents: dict[int, NDArray] = {}
         self.zones = self._make_zones()
         self.zone_of = np.full(self.raster.blocked.shape, -1)
@@ -126,7 +133,11 @@ class Walker:
         self._walls = self._wall_mask()
 
     def _make_zones(self) -> list[Zone]:
-        zones = [Zone(room, rect, k > 0) for room in self.plan.rooms for k, rect in enumerate(room.rects)]
+        zones = [
+            Zone(room, rect, k > 0)
+            for room in self.plan.rooms
+            for k, rect in enumerate(room.rects)
+        ]
         for zone in zones:
             x0, y0, x1, y1 = zone.rect
             for door in self.plan.doorways:
@@ -191,11 +202,16 @@ class Walker:
         return self.raster.origin + (rows_columns[:, ::-1] + 0.5) * CELL
 
     def geodesic(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
-        """Return the length of the shortest walk, metres."""
-        columns = self.raster.blocked.shape[1]
-        ends = [self.raster.cell(*p) for p in (start, goal)]
-        indices = [r * columns + c for r, c in ends]
-        return float(dijkstra(self._length_graph, indices=indices[1])[indices[0]])
+        """Return the length of the shortest walk of the bare body, metres; inf if there is none."""
+        end = self.raster.cell(*goal)
+        if end not in self._fields:
+            rows, columns = self.raster.blocked.shape
+            gap = np.hypot(*(np.ogrid[:rows, :columns][k] - end[k] for k in (0, 1))) * CELL
+            ring = 1.5 * CELL  # fast marching needs a front that is wider than one cell
+            field = np.ma.MaskedArray(gap - ring, mask=~self._roomy)
+            walked = np.ma.filled(skfmm.distance(field, dx=CELL), np.inf) + ring
+            self._fields[end] = np.where(gap <= ring, gap, walked)
+        return float(self._fields[end][self.raster.cell(*start)])
 
     def stand_near(self, item: Item) -> tuple[float, float] | None:
         """Return a free place in the room of a piece and in reach of it, best before its front."""
@@ -225,7 +241,9 @@ class Walker:
         x, y = self._free_xy[good[int(rng.integers(len(good)))]]
         return float(x), float(y)
 
-    def legs(self, points: NDArray[np.float64], yaw: float, target: NDArray[np.float64]) -> list[Leg] | None:
+    def legs(
+        self, points: NDArray[np.float64], yaw: float, target: NDArray[np.float64]
+    ) -> list[Leg] | None:
         """Cut a walk where it goes from zone to zone; None where it does not use an opening."""
         cells = np.floor((points - self.raster.origin) / CELL + 1e-9).astype(int)
         zone_ids = self.zone_of[cells[:, 1], cells[:, 0]]
@@ -252,4 +270,3 @@ class Walker:
                 origin = out.xy + heading * _INSIDE
                 entry = out
         return legs
-
