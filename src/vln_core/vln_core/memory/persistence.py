@@ -58,6 +58,9 @@ def changed_rows(store: MemoryStore) -> Iterator[Row]:
         yield 'action', number, encode(asdict(store.history[number]))
     for number in range(store.saved_changes, len(store.changes)):
         yield 'change', number, encode(asdict(store.changes[number]))
+    for name in sorted(store.unsaved_captions):
+        number = (int(name[1:]) << 1) | (name[0] == 'f')
+        yield 'caption', number, encode(store.captions[name])
     yield from _tiles(store)
     yield 'episode', 0, encode(_episode(store))
 
@@ -124,7 +127,6 @@ def _episode(store: MemoryStore) -> dict[str, Any]:
         'items': [asdict(item) for item in store.progress.items],
         'global_tform_odom': store.global_tform_odom.tolist(),
         'returning_to': store.returning_to,
-        'captions': store.captions,
         'next_place': store.graph.places.next_id,
         'next_object': store.graph.objects.next_id,
         'window': [
@@ -190,7 +192,8 @@ def _load(store: MemoryStore, journal: Journal) -> None:
         store.waypoints.append(Waypoint(**value))
     store.history = [ActionNote(**decode(row)) for _, row in journal.rows('action')]
     store.changes = [_change(decode(row)) for _, row in journal.rows('change')]
-    store.captions = episode['captions']
+    for number, row in journal.rows('caption'):
+        store.captions[f'{"wf"[number & 1]}{number >> 1}'] = decode(row)
     store.resume(
         episode['instruction'],
         ProgressRecord(tuple(_item(v) for v in episode['items'])),

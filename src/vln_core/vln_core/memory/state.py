@@ -69,6 +69,7 @@ class MemoryState:
         self.panorama: Panorama | None = None
         self.returning_to: int | None = None
         self.captions: dict[str, str] = {}
+        self.unsaved_captions: set[str] = set()
         self.cache = RecallCache(self.config.recall_bytes, self.journal, self.config.spill_bytes)
         self._reach: tuple[int, int, Reach] | None = None
         self._snapshot: WorldGraph | None = None

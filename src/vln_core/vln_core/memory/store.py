@@ -28,7 +28,7 @@ from vln_core.system2.record import DecisionRecord, describe_action
 __all__ = ['MemoryConfig', 'MemoryStore']
 
 # Rows that end with their episode even where the graph lives on.
-_EPISODE_KINDS = frozenset({'waypoint', 'action', 'change', 'frontier', 'view'})
+_EPISODE_KINDS = frozenset({'waypoint', 'action', 'change', 'frontier', 'view', 'caption'})
 
 
 class MemoryStore(MemoryState):
@@ -137,6 +137,7 @@ class MemoryStore(MemoryState):
             changed.clear()
         self.space.dirty_box = None
         self.unsaved_waypoints.clear()
+        self.unsaved_captions.clear()
         self.saved_actions, self.saved_changes = len(self.history), len(self.changes)
 
     def set_global_tform_odom(self, tform: NDArray[np.float64], moves_memory: bool = True) -> None:
@@ -224,9 +225,8 @@ class MemoryStore(MemoryState):
             panorama.detections, panorama.views, self.global_tform_odom, pose[:2], step, self.space
         )
         self.window.open(step, panorama, self._names_seen(panorama))
-        self.captions[f'w{step}'] = 'saw ' + (
-            ', '.join(self._names_seen(panorama)) or 'no objects'
-        )
+        seen = ', '.join(self._names_seen(panorama)) or 'no objects'
+        self._set_caption(f'w{step}', f'saw {seen}')
         self.panorama = panorama
         self.returning_to = None
         self._update_frontiers()
@@ -291,8 +291,12 @@ class MemoryStore(MemoryState):
         checks.check_text('caption', text, self.config.max_text)
         if self.snapshot().viewpoint(viewpoint) is None:
             raise UnknownReference(f'viewpoint "{viewpoint}" does not exist')
-        self.captions[viewpoint] = text.strip()
+        self._set_caption(viewpoint, text.strip())
         self._save('caption', viewpoint)
+
+    def _set_caption(self, viewpoint: str, text: str) -> None:
+        self.captions[viewpoint] = text
+        self.unsaved_captions.add(viewpoint)
 
     def conclude(self, note: ActionNote) -> None:
         """Store what became of the action, closing the transition of the working window.
@@ -349,7 +353,6 @@ class MemoryStore(MemoryState):
             if f'f{number}' not in self.captions:
                 near = self.graph.objects.near(frontier.x, frontier.y, 1.5)
                 names = sorted({self.graph.objects.nodes[int(i)].category for i in near})
-                self.captions[f'f{number}'] = 'opening' + (
-                    f' by {", ".join(names[:5])}' if names else ''
-                )
+                where = f' by {", ".join(names[:5])}' if names else ''
+                self._set_caption(f'f{number}', f'opening{where}')
         self._snapshot = None

@@ -118,7 +118,7 @@ def route(
         )
     points = [np.array(waypoints[-1].pose[:2]), *way[1:]]
     if viewpoint.is_visited and np.hypot(*(points[-1] - goal)) > 1e-6:
-        # The last cell and the anchor may be closer than a step of the controller: keep the anchor.
+        # The anchor replaces a last cell that is closer to it than the controller cares.
         points = (
             points[:-1] if len(points) > 1 and np.hypot(*(points[-1] - goal)) < 0.15 else points
         )
