@@ -10,7 +10,9 @@ setup(
     name=PACKAGE,
     version='0.1.0',
     packages=find_packages(exclude=['test', 'test.*']),
-    package_data={PACKAGE: ['py.typed', '**/*.txt', '**/*.gz', '**/*.json', '**/*.yaml', '**/*.j2']},
+    package_data={
+        PACKAGE: ['py.typed', '**/*.txt', '**/*.gz', '**/*.json', '**/*.yaml', '**/*.j2']
+    },
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + PACKAGE]),
         ('share/' + PACKAGE, ['package.xml']),

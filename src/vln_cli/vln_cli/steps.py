@@ -140,6 +140,10 @@ class Log:
         else:
             print(line[:120], file=sys.stderr, flush=True)
 
+    def note(self, text: str) -> None:
+        """Write a remark into the file."""
+        self._file.write(text + '\n')
+
     def finish(self, verdict: str) -> None:
         """Close the file and print how the step ended."""
         self._file.close()
