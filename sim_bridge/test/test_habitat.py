@@ -56,7 +56,9 @@ class TestSameImages:
         # Colours: the same hue, red first; only one of the two is shaded.
         seen = cast.semantic > 0
         if seen.any():
-            hues = [frame.rgb[seen] / frame.rgb[seen].sum(axis=1, keepdims=True) for frame in frames]
+            hues = [
+                frame.rgb[seen] / frame.rgb[seen].sum(axis=1, keepdims=True) for frame in frames
+            ]
             assert np.median(np.abs(hues[0] - hues[1])) < 0.02
 
 

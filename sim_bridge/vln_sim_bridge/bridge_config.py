@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from vln_core.errors import ConfigError
 from vln_nodes.parameters import parameter
 from vln_sim_bridge.make import KINDS
+from vln_sim_bridge.moving import MovingObstacle
 from vln_sim_bridge.simulator import CameraMount, SimulatorConfig
 
 _DEFAULT = SimulatorConfig()
@@ -66,6 +67,12 @@ class BridgeConfig:
         0.0, 'Relative error of odometry increments.', minimum=0.0, maximum=0.5
     )
 
+    moving_obstacle: tuple[float, ...] = parameter(
+        (),
+        'Somebody who walks up and down (raycast only): speed (m/s), radius (m), x1, y1, x2, y2, '
+        '... (m); empty: nobody.',
+    )
+
     def __post_init__(self) -> None:
         if self.sim not in KINDS:
             raise ConfigError(f"parameter sim is '{self.sim}': choose one of {', '.join(KINDS)}")
@@ -78,6 +85,10 @@ class BridgeConfig:
             raise ConfigError(
                 'lockstep needs the stamp of every command: set enable_stamped_cmd_vel to true'
             )
+        if self.moving_obstacle:
+            if self.sim != 'raycast':
+                raise ConfigError('moving_obstacle needs sim:=raycast')
+            MovingObstacle.from_numbers(self.moving_obstacle)
         if self.start_pose and (
             len(self.start_pose) != 3 or not all(map(math.isfinite, self.start_pose))
         ):

@@ -18,8 +18,8 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image
 from std_srvs.srv import Trigger
-from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
+from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 from vln_core.errors import VlnError
 from vln_interfaces.msg import GroundTruth, LabelTable
 from vln_interfaces.srv import GeodesicDistance, PlaceRobot, SetScene
@@ -28,6 +28,7 @@ from vln_nodes.base import STEADY, StackNode, steady_now
 from vln_sim_bridge import messages
 from vln_sim_bridge.bridge_config import BridgeConfig
 from vln_sim_bridge.make import make_simulator
+from vln_sim_bridge.moving import MovingObstacle
 from vln_sim_bridge.simulator import Simulator
 from vln_sim_bridge.ticks import Command, CommandGate, Ticks
 
@@ -69,12 +70,15 @@ class SimBridgeNode(StackNode):
 
     def _load(self, scene: str, start: tuple[float, ...] = ()) -> Simulator:
         simulator = make_simulator(self._config.sim, scene, self._config.simulator)
-        if start:
-            try:
+        try:
+            if self._config.moving_obstacle:
+                numbers = self._config.moving_obstacle
+                simulator.add_moving_obstacle(MovingObstacle.from_numbers(numbers))
+            if start:
                 simulator.place(*start)
-            except BaseException:
-                simulator.close()
-                raise
+        except BaseException:
+            simulator.close()
+            raise
         return simulator
 
     def _create_publishers(self) -> None:

@@ -55,7 +55,7 @@ class ClearanceMap:
 
     @classmethod
     def from_soup(cls, soup: TriangleSoup, robot_height: float) -> ClearanceMap:
-        """Rasterise everything between 0.06 m and ``robot_height``; cells without floor are obstacles.
+        """Rasterise what lies between 0.06 m and ``robot_height``; no floor is an obstacle too.
 
         Raises:
             SceneError: The scene has no floor at height 0.
@@ -92,14 +92,6 @@ class ClearanceMap:
         below = lower[j] + a * (lower[j + 1] - lower[j])
         above = upper[j] + a * (upper[j + 1] - upper[j])
         return below + b * (above - below)
-
-    def outward(self, x: float, y: float) -> tuple[float, float]:
-        """Return the unit direction of growing clearance at a world point; (0, 0) where it is flat."""
-        h = CELL
-        gx = self.at(x + h, y) - self.at(x - h, y)
-        gy = self.at(x, y + h) - self.at(x, y - h)
-        norm = math.hypot(gx, gy)
-        return (gx / norm, gy / norm) if norm > 1e-9 else (0.0, 0.0)
 
     def cell(self, x: float, y: float) -> tuple[int, int]:
         """Return the (row, column) nearest to a world point, clipped to the map."""
@@ -192,6 +184,8 @@ class DiscBody:
         self.floor = floor
         self.radius = radius
         self.x = self.y = self.yaw = math.nan
+        # World x, y and radius of round things that may move, metres.
+        self.discs: list[tuple[float, float, float]] = []
         self._contacts = ContactCounter()
         self._free = floor.clearance >= radius
         self._islands, _ = ndimage.label(self._free)
@@ -215,9 +209,11 @@ class DiscBody:
         """
         if not all(map(math.isfinite, (x, y, yaw))):
             raise SceneError(f'start ({x}, {y}, {yaw}) is not finite')
-        if self.floor.at(x, y) < self.radius:
+        if self.clearance(x, y) < self.radius:
             near = self.nearest_free(x, y)
-            where = f'nearest free spot is ({near[0]:.2f}, {near[1]:.2f})' if near else 'no free spot'
+            where = (
+                f'nearest free spot is ({near[0]:.2f}, {near[1]:.2f})' if near else 'no free spot'
+            )
             raise SceneError(f'start inside a wall or object at ({x:.2f}, {y:.2f}): {where}')
         self.x, self.y, self.yaw = x, y, math.remainder(yaw, 2.0 * math.pi)
         self._contacts = ContactCounter()
@@ -238,33 +234,50 @@ class DiscBody:
             raise ValueError(f'step({v}, {w}, {dt}) is not finite or goes back in time')
         count = max(1, math.ceil(abs(v) * dt / _SUBSTEP), math.ceil(abs(w) * dt / 0.05))
         h = dt / count
-        touched = False
+        # Something may have run into the body since the last step.
+        touched = self.clearance(self.x, self.y) < self.radius
         for _ in range(count):
             heading = self.yaw + 0.5 * w * h
             touched |= self._move(v * h * math.cos(heading), v * h * math.sin(heading))
             self.yaw = math.remainder(self.yaw + w * h, 2.0 * math.pi)
-        self._contacts.update(touched, self.floor.at(self.x, self.y) - self.radius)
+        self._contacts.update(touched, self.clearance(self.x, self.y) - self.radius)
+
+    def clearance(self, x: float, y: float) -> float:
+        """Return the distance from a world point to the nearest thing, metres."""
+        nearest = self.floor.at(x, y)
+        for disc_x, disc_y, radius in self.discs:
+            nearest = min(nearest, math.hypot(x - disc_x, y - disc_y) - radius)
+        return nearest
+
+    def _outward(self, x: float, y: float) -> tuple[float, float]:
+        """Return the unit direction of growing clearance; (0, 0) where there is none."""
+        gx = self.clearance(x + CELL, y) - self.clearance(x - CELL, y)
+        gy = self.clearance(x, y + CELL) - self.clearance(x, y - CELL)
+        norm = math.hypot(gx, gy)
+        return (gx / norm, gy / norm) if norm > 1e-9 else (0.0, 0.0)
 
     def _move(self, dx: float, dy: float) -> bool:
         """Move by (dx, dy) m as far as possible; True when something was in the way."""
         if dx == 0.0 and dy == 0.0:
             return False
         x, y = self.x + dx, self.y + dy
-        if self.floor.at(x, y) >= self.radius:
+        here = self.clearance(self.x, self.y)
+        # A body that something has run into may always move away from it.
+        if self.clearance(x, y) >= min(self.radius, here):
             self.x, self.y = x, y
             return False
-        gx, gy = self.floor.outward(self.x, self.y)
+        gx, gy = self._outward(self.x, self.y)
         inward = min(0.0, dx * gx + dy * gy)
         x, y = self.x + dx - inward * gx, self.y + dy - inward * gy
         for _ in range(3):
-            lack = self.radius - self.floor.at(x, y)
+            lack = self.radius - self.clearance(x, y)
             if lack <= 0.0:
                 break
-            gx, gy = self.floor.outward(x, y)
+            gx, gy = self._outward(x, y)
             x, y = x + gx * (lack + 1e-4), y + gy * (lack + 1e-4)
         # Pushing out must never carry the body further than it wanted to go.
         is_short = math.hypot(x - self.x, y - self.y) <= 1.5 * math.hypot(dx, dy)
-        if is_short and self.floor.at(x, y) >= self.radius:
+        if is_short and self.clearance(x, y) >= self.radius:
             self.x, self.y = x, y
         return True
 

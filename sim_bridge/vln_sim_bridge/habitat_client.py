@@ -147,7 +147,9 @@ class HabitatSimulator:
         reply, _ = self._wire.ask('place', x=x, y=y)
         if not reply['fits']:
             near = reply['nearest']
-            where = f'nearest free spot is ({near[0]:.2f}, {near[1]:.2f})' if near else 'no free spot'
+            where = (
+                f'nearest free spot is ({near[0]:.2f}, {near[1]:.2f})' if near else 'no free spot'
+            )
             raise SceneError(f'start inside a wall or object at ({x:.2f}, {y:.2f}): {where}')
         self._pose = (x, y, math.remainder(yaw, 2.0 * math.pi))
         self._contacts = ContactCounter()
@@ -208,7 +210,7 @@ class _Wire:
         server = Path(__file__).with_name('habitat_server.py')
         command = [str(habitat.python), str(server), str(os.getpid())]
         if threading.current_thread() is threading.main_thread():
-            # The kernel sends this signal when the starting *thread* ends, so only from the main one.
+            # The kernel sends this signal when the starting *thread* ends: only from the main one.
             command.append('--parent-death-signal')
         if habitat.env_file is not None:
             command = ['bash', '-c', '. "$0" && exec "$@"', str(habitat.env_file), *command]

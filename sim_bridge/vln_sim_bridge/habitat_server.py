@@ -84,10 +84,10 @@ class World:
         # Models are in world coordinates; without this Habitat moves their centre to the origin.
         template.com = np.zeros(3)
         template.compute_COM_from_shape = False
-        number = templates.register_template(template, 'object_%d' % item['id'])
+        number = templates.register_template(template, f'object_{item["id"]}')
         placed = self._sim.get_rigid_object_manager().add_object_by_template_id(number)
         if placed is None:
-            raise RuntimeError('habitat_sim cannot load %s' % item['glb'])
+            raise RuntimeError(f'habitat_sim cannot load {item["glb"]}')
         placed.translation = np.zeros(3)
         placed.motion_type = self._hs.physics.MotionType.STATIC
         placed.semantic_id = item['id']
@@ -155,7 +155,7 @@ class World:
         return {'distance': float(path.geodesic_distance) + gaps if found else None}
 
     def render(self, request):
-        """Images from a pose of the camera: position and quaternion (x, y, z, w) of its GL axes."""
+        """Images from a pose of the camera's GL axes: position, quaternion (x, y, z, w)."""
         utils = self._hs.utils.common
         rotation = utils.quat_from_coeffs(np.array(request['quat_xyzw']))
         state = self._hs.AgentState()
@@ -238,7 +238,7 @@ def main():
             header, arrays = answer(world, request)
             write(wire, {'ok': True, **header}, arrays)
         except Exception as error:  # the other side turns it into its own error
-            write(wire, {'ok': False, 'error': '%s: %s' % (type(error).__name__, error)})
+            write(wire, {'ok': False, 'error': f'{type(error).__name__}: {error}'})
     if world is not None:
         world.close()
 

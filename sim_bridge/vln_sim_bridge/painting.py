@@ -29,7 +29,9 @@ class Painter:
         table = np.concatenate([picture.reshape(-1, 3) for picture in soup.textures])
         self._texels: NDArray[np.uint8] = np.ascontiguousarray(table)
         # Start in the table, rows and columns of each triangle's texture.
-        self._layout = np.column_stack([starts[soup.texture], sizes[soup.texture]]).astype(np.int32)
+        self._layout = np.column_stack([starts[soup.texture], sizes[soup.texture]]).astype(
+            np.int32
+        )
         self._uv = np.ascontiguousarray(soup.corner_uv, dtype=np.float32)
         # Both sides of a face are lit alike: models do not agree on the order of corners.
         shade = _AMBIENT + (1.0 - _AMBIENT) * np.abs(soup.normals @ _LIGHT)
@@ -88,7 +90,7 @@ def _paint(triangle, barycentric, uv, layout, texels, gain, ids, background, rgb
 
 @numba.njit(cache=True)
 def fill_rays(directions, rotation, origin, rays):  # noqa: ANN
-    """Write (N, 6) float32 rays: one origin (3,) and (N, 3) directions turned by a (3, 3) rotation."""
+    """Write (N, 6) rays: the origin (3,), and (N, 3) directions turned by a (3, 3) rotation."""
     for n in range(directions.shape[0]):
         for i in range(3):
             rays[n, i] = origin[i]
@@ -97,3 +99,47 @@ def fill_rays(directions, rotation, origin, rays):  # noqa: ANN
                 + rotation[i, 1] * directions[n, 1]
                 + rotation[i, 2] * directions[n, 2]
             )
+
+
+@numba.njit(cache=True)
+def draw_cylinder(rays, centre, radius, height, colour, number, depth, rgb, owner):  # noqa: ANN
+    """Draw an upright cylinder that stands on the floor over finished images.
+
+    Args:
+        rays: (N, 6) float32 origins and directions in the world.
+        centre: (2,) world x, y, metres.
+        radius: Metres.
+        height: Metres.
+        colour: (3,) float32, 0..255.
+        number: Id for ``owner``.
+        depth: (N,) float32 ray parameters, changed where the cylinder is nearer.
+        rgb: (N, 3) uint8, changed likewise.
+        owner: (N,) uint32, changed likewise.
+    """
+    for n in range(rays.shape[0]):
+        ox, oy = rays[n, 0] - centre[0], rays[n, 1] - centre[1]
+        oz, dx, dy, dz = rays[n, 2], rays[n, 3], rays[n, 4], rays[n, 5]
+        a = dx * dx + dy * dy
+        b = ox * dx + oy * dy
+        c = ox * ox + oy * oy - radius * radius
+        root = b * b - a * c
+        if root <= 0.0 or a < 1e-12:
+            continue
+        t = (-b - np.sqrt(root)) / a
+        z = oz + t * dz
+        shade = np.float32(1.0)
+        if z > height and dz < 0.0:
+            t = (height - oz) / dz
+            x, y = ox + t * dx, oy + t * dy
+            if x * x + y * y > radius * radius:
+                continue
+        elif z < 0.0 or z > height:
+            continue
+        else:
+            shade = np.float32(0.6 + 0.4 * abs((ox + t * dx) / radius))
+        if t <= 0.0 or t >= depth[n]:
+            continue
+        depth[n] = t
+        owner[n] = number
+        for k in range(3):
+            rgb[n, k] = np.uint8(colour[k] * shade)

@@ -11,13 +11,17 @@ import numpy as np
 import open3d as o3d
 from numpy.typing import NDArray
 
+from vln_core.errors import SceneError
 from vln_core.geometry.transforms import camera_mount_tform, planar_tform
 from vln_sim_bridge import painting
 from vln_sim_bridge.collision import ClearanceMap, DiscBody
 from vln_sim_bridge.meshes import TriangleSoup, load_soup
+from vln_sim_bridge.moving import MovingObstacle
 from vln_sim_bridge.noise import DepthNoise, OdometryNoise
 from vln_sim_bridge.scene import Scene, labels_of, load_scene
 from vln_sim_bridge.simulator import Frame, Label, RobotState, SimulatorConfig
+
+_COAT = np.array([200, 60, 60], np.float32)
 
 
 class RaycastSimulator:
@@ -36,7 +40,11 @@ class RaycastSimulator:
         self._painter = painting.Painter(soup)
         self._world = ray_scene(soup)
         self._rays = camera_rays(config)
-        self._body = DiscBody(ClearanceMap.from_soup(soup, config.robot_height), config.robot_radius)
+        self._moving: dict[int, MovingObstacle] = {}
+        self._time = 0.0
+        self._body = DiscBody(
+            ClearanceMap.from_soup(soup, config.robot_height), config.robot_radius
+        )
         self._depth_noise = DepthNoise(config)
         self._odometry = OdometryNoise(config)
         mount = config.mount
@@ -56,13 +64,21 @@ class RaycastSimulator:
         Raises:
             SceneError: The body would be inside something; nothing was changed.
         """
-        self._body.place(x, y, yaw)
+        self._show_moving(0.0)
+        try:
+            self._body.place(x, y, yaw)
+        except SceneError:
+            self._show_moving(self._time)
+            raise
+        self._time = 0.0
         self._depth_noise.reset()
         self._odometry.reset(self._body.x, self._body.y, self._body.yaw)
 
     def step(self, v: float, w: float, dt: float) -> RobotState:
         """Drive with v m/s and w rad/s for dt s; the disc-shaped body collides and slides."""
         before = self._pose()
+        self._time += dt
+        self._show_moving(self._time)
         self._body.step(v, w, dt)
         self._odometry.advance(before, self._pose())
         return self.state()
@@ -97,9 +113,38 @@ class RaycastSimulator:
         )
         # Directions have z = 1 in the optical frame, so that the ray parameter is the depth.
         depth = hits['t_hit'].numpy()
+        for number, obstacle in self._moving.items():
+            centre = np.array(obstacle.position(self._time), np.float32)
+            painting.draw_cylinder(
+                rays,
+                centre,
+                np.float32(obstacle.radius),
+                np.float32(obstacle.height),
+                _COAT,
+                np.uint32(number),
+                depth,
+                rgb,
+                semantic,
+            )
         depth = np.where(depth <= self.config.max_depth, depth, np.float32(np.inf))
         shape = (self.config.height, self.config.width)
         return Frame(rgb.reshape(*shape, 3), depth.reshape(shape), semantic.reshape(shape))
+
+    def add_moving_obstacle(self, obstacle: MovingObstacle) -> int:
+        """Let somebody walk through the scene, starting now; return the semantic id.
+
+        It is drawn, it blocks the body, and running into the body counts as a collision. Every
+        placement of the robot sends it back to where it started; walking distances ignore it.
+        """
+        number = max(self.labels) + 1
+        self._moving[number] = obstacle
+        label = Label(number, 'person', f'person_{len(self._moving)}')
+        self.labels = {**self.labels, number: label}
+        self._show_moving(self._time)
+        return number
+
+    def _show_moving(self, time: float) -> None:
+        self._body.discs = [(*o.position(time), o.radius) for o in self._moving.values()]
 
     def geodesic_distance(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
         """Return the length of the shortest walk for the body, metres; inf if there is none."""

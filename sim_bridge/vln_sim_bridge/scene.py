@@ -201,7 +201,7 @@ def labels_of(scene: Scene) -> dict[int, Label]:
 
 
 def cache_folder() -> Path:
-    """Return the folder that keeps generated scenes: ``$VLN_CACHE/scenes`` or below ``~/.cache``."""
+    """Return the folder of generated scenes: in ``$VLN_CACHE``, or below ``~/.cache``."""
     root = os.environ.get('VLN_CACHE')
     base = Path(root).expanduser() if root else Path.home() / '.cache' / 'vln'
     return base / 'scenes'
@@ -246,7 +246,7 @@ def _small_house_maker() -> Callable[[Path], object]:
 
 
 def _cached(key: str, make: Callable[[Path], object]) -> Path:
-    """Return the cached folder ``key``; make it beside and rename it, so that it is whole or absent."""
+    """Return the cached folder ``key``; made beside and renamed, it is whole or absent."""
     target = cache_folder() / key
     if (target / 'scene.json').is_file():
         return target
