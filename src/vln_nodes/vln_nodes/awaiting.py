@@ -30,6 +30,7 @@ class Changed:
 
     def __init__(self, node: Node) -> None:
         self._waiting: list[Future] = []
+        self._is_closed = False
         self.group = ReentrantCallbackGroup()
         self._timer = node.create_timer(
             _POLL, self.notify, clock=STEADY, callback_group=self.group
@@ -41,11 +42,16 @@ class Changed:
         for future in waiting:
             future.set_result(None)
 
+    def close(self) -> None:
+        """Let everybody give up."""
+        self._is_closed = True
+        self.notify()
+
     async def wait_for(self, is_met: Callable[[], bool], timeout: float) -> bool:
-        """Return True once ``is_met()``, False after ``timeout`` seconds."""
+        """Return True once ``is_met()``, False after ``timeout`` seconds or at the node's end."""
         deadline = steady_now() + timeout
         while not is_met():
-            if steady_now() >= deadline:
+            if self._is_closed or steady_now() >= deadline:
                 return False
             future: Future = Future()
             self._waiting.append(future)
@@ -59,9 +65,7 @@ class TfPoses:
     def __init__(self, node: Node, changed: Changed) -> None:
         self._changed = changed
         self._buffer = Buffer(node=node)
-        self._listener = TransformListener(
-            self._buffer, node, tf_topic='tf', tf_static_topic='tf_static'
-        )
+        self._listener = TransformListener(self._buffer, node)
 
     async def pose(
         self, target: str, source: str, stamp: int, timeout: float

@@ -361,7 +361,9 @@ class ControllerNode(StackNode):
         now, job = steady_now(), self._job
         if job is None or not job.is_started:
             return
-        if now - self._safety_time > self._config.safety_timeout:
+        # In lock-step a loaded machine is slow, not broken: the run must not depend on it.
+        patience = 10.0 if self._config.lockstep else 1.0
+        if now - self._safety_time > self._config.safety_timeout * patience:
             self._abort(MotionCode.SAFETY_LOST, 'the safety node is silent')
         if not self._config.lockstep and now - self._sample_time > 2.0:
             self._abort(MotionCode.STALE_INPUT, 'odometry has stopped')
@@ -403,8 +405,13 @@ class ControllerNode(StackNode):
         self._grids.publish(message)
 
     def close(self) -> None:
-        """Ask for zero velocity and end the worker."""
+        """Ask for zero velocity, end the goal and the worker."""
         self._hold()
+        if self._job is not None:
+            outcome = MotionOutcome(MotionCode.CANCELLED, 'the controller ends')
+            self._controller.cancel()
+            self._job.end(outcome)
+        self._changed.close()
         self._worker.close()
 
 

@@ -60,10 +60,10 @@ class MemoryNode(StackNode):
         self._worker = runtime.Worker(self, 'memory')
         self._changed = Changed(self)
         self._panoramas = PanoramaCache(self, self._changed)
-        self._poses = TfPoses(self, self._changed)
         journal = Path(self._config.journal).expanduser() if self._config.journal else None
         is_odom = self._config.global_frame == self._config.odom_frame
         map_id = '' if is_odom else self._config.global_frame
+        self._poses = None if is_odom else TfPoses(self, self._changed)
         self._store = MemoryStore(self._config.memory, journal, self._config.encoder, map_id)
         self._stamp = 0
         self._graph = self.create_publisher(WorldGraph, 'world_graph', qos.LATCHED)
@@ -71,14 +71,14 @@ class MemoryNode(StackNode):
         self._picture = self.create_publisher(Image, 'map_image', qos.LATCHED)
         self._grid = self.create_publisher(OccupancyGrid, 'map', qos.LATCHED)
         self._markers = self.create_publisher(MarkerArray, 'memory/markers', qos.LATCHED)
-        self._serve(BeginEpisode, 'begin', self._begin, _REFUSED)
-        self._serve(Observe, 'observe', self._observe, Observe.Response.REFUSED)
-        self._serve(GetContext, 'context', self._context, GetContext.Response.NO_EPISODE)
-        self._serve(Commit, 'commit', self._commit, _REFUSED)
-        self._serve(Conclude, 'conclude', self._conclude, _REFUSED)
-        self._serve(GetRoute, 'route', self._route, _UNKNOWN)
-        self._serve(Recall, 'recall', self._recall, _UNKNOWN)
-        self._serve(GetMapImage, 'map_image', self._map_image, 1)
+        self._serve(BeginEpisode, 'begin', self._do_begin, _REFUSED)
+        self._serve(Observe, 'observe', self._do_observe, Observe.Response.REFUSED)
+        self._serve(GetContext, 'context', self._do_context, GetContext.Response.NO_EPISODE)
+        self._serve(Commit, 'commit', self._do_commit, _REFUSED)
+        self._serve(Conclude, 'conclude', self._do_conclude, _REFUSED)
+        self._serve(GetRoute, 'route', self._do_route, _UNKNOWN)
+        self._serve(Recall, 'recall', self._do_recall, _UNKNOWN)
+        self._serve(GetMapImage, 'map_image', self._do_map_image, 1)
 
     def _serve(self, kind: Any, name: str, handler: Callable[..., Any], refused: int) -> None:
         """Offer a service whose handler may be slow and may refuse."""
@@ -94,11 +94,11 @@ class MemoryNode(StackNode):
 
         self.create_service(kind, f'memory/{name}', answer, callback_group=self._changed.group)
 
-    async def _begin(self, request: BeginEpisode.Request, _: Any) -> None:
+    async def _do_begin(self, request: BeginEpisode.Request, _: Any) -> None:
         items = [memory_conversions.progress_item_of(item) for item in request.items]
         await self._worker.submit(self._store.begin, request.instruction, items)
 
-    async def _observe(self, request: Observe.Request, response: Observe.Response) -> None:
+    async def _do_observe(self, request: Observe.Request, response: Observe.Response) -> None:
         message = await self._panoramas.get(request.panorama_id)
         if message is None:
             response.error_code = Observe.Response.UNKNOWN_PANORAMA
@@ -117,7 +117,7 @@ class MemoryNode(StackNode):
     async def _global_tform_odom(self, response: Observe.Response) -> np.ndarray | None:
         """Return where localisation puts the odometry frame; None where memory lives in odom."""
         config = self._config
-        if config.global_frame == config.odom_frame:
+        if self._poses is None:
             return None
         try:
             return await self._poses.pose(
@@ -127,7 +127,7 @@ class MemoryNode(StackNode):
             response.error_code = Observe.Response.NO_TF
             raise
 
-    async def _context(self, request: GetContext.Request, response: GetContext.Response) -> None:
+    async def _do_context(self, request: GetContext.Request, response: GetContext.Response) -> None:
         def work() -> PlanningContext:
             context = self._store.context()
             if request.with_map_image:
@@ -142,17 +142,17 @@ class MemoryNode(StackNode):
         self._stamp_header(response.graph.header)
         self._stamp_header(response.progress.header)
 
-    async def _commit(self, request: Commit.Request, _: Any) -> None:
+    async def _do_commit(self, request: Commit.Request, _: Any) -> None:
         record = memory_conversions.record_of(request.record_json)
         await self._worker.submit(self._store.commit, record)
         await self._show()
 
-    async def _conclude(self, request: Conclude.Request, _: Any) -> None:
+    async def _do_conclude(self, request: Conclude.Request, _: Any) -> None:
         note = memory_conversions.note_of(request.note)
         await self._worker.submit(self._store.conclude, note)
         await self._show()
 
-    async def _route(self, request: GetRoute.Request, response: GetRoute.Response) -> None:
+    async def _do_route(self, request: GetRoute.Request, response: GetRoute.Response) -> None:
         if request.is_backtrack:
             route = await self._worker.submit(
                 self._store.backtrack, request.waypoint, request.reason
@@ -161,11 +161,11 @@ class MemoryNode(StackNode):
             route = await self._worker.submit(self._store.route_to, request.viewpoint)
         response.route = [conversions.point_msg((x, y, 0.0)) for x, y in route]
 
-    async def _recall(self, request: Recall.Request, response: Recall.Response) -> None:
+    async def _do_recall(self, request: Recall.Request, response: Recall.Response) -> None:
         picture = await self._worker.submit(self._store.recall, request.waypoint, request.view)
         response.image = conversions.jpeg_of_rgb(picture)
 
-    async def _map_image(
+    async def _do_map_image(
         self, request: GetMapImage.Request, response: GetMapImage.Response
     ) -> None:
         size = request.size_px or self._config.map_image_size_px
@@ -206,7 +206,9 @@ class MemoryNode(StackNode):
 
     def close(self) -> None:
         """End the worker; the journal is written at every change."""
-        self._worker.close()
+        self._changed.close()
+        self._worker.submit(self._store.close)
+        self._worker.close(wait=True)
 
 
 def main() -> None:

@@ -55,13 +55,22 @@ def parameter(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def rows(config: Any, prefix: str = '') -> Iterator[Row]:
-    """Yield every parameter of a configuration object, in the order of its fields."""
+def rows(config: Any, prefix: str = '', given: frozenset[str] = frozenset()) -> Iterator[Row]:
+    """Yield every parameter of a configuration object, in the order of its fields.
+
+    Args:
+        config: An instance of a dataclass.
+        prefix: Of the names.
+        given: Fields left out, because an object further up gives them to all of its parts.
+    """
     documented = _documented(type(config))
+    names = frozenset(field.name for field in dataclasses.fields(config))
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
+        if field.name in given:
+            continue
         if dataclasses.is_dataclass(value):
-            yield from rows(value, f'{prefix}{field.name}.')
+            yield from rows(value, f'{prefix}{field.name}.', given | names)
         elif field.init:
             meta = field.metadata
             text = meta.get('description') or documented.get(field.name, '')
@@ -146,7 +155,7 @@ def _rebuild(defaults: Any, values: dict[str, Any], prefix: str) -> Any:
         default = getattr(defaults, field.name)
         if dataclasses.is_dataclass(default):
             changes[field.name] = _rebuild(default, values, f'{prefix}{field.name}.')
-        elif field.init:
+        elif prefix + field.name in values:
             changes[field.name] = _typed(default, values[prefix + field.name])
     return dataclasses.replace(defaults, **changes)
 

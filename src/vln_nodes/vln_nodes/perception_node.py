@@ -124,16 +124,17 @@ class PerceptionNode(StackNode):
         frame = await self._frame(conversions.stamp_ns(request.not_before))
         info = self._checked_info(frame)
         config, stamp = self._config, frame['stamp']
+        tf_timeout = config.tf_timeout * (5.0 if config.lockstep else 1.0)
         try:
             camera = conversions.camera_of_info(info)
             self._camera_frame = frame['color'].header.frame_id
             camera_tform = await self._poses.pose(
-                config.odom_frame, self._camera_frame, stamp, config.tf_timeout
+                config.odom_frame, self._camera_frame, stamp, tf_timeout
             )
             if request.index == 0:
                 self._builder.begin()
                 self._base_tform = await self._poses.pose(
-                    config.odom_frame, config.base_frame, stamp, config.tf_timeout
+                    config.odom_frame, config.base_frame, stamp, tf_timeout
                 )
         except GeometryError as error:
             raise _Refused(Capture.Response.BAD_CAMERA, str(error)) from error
@@ -174,7 +175,8 @@ class PerceptionNode(StackNode):
         return request.num_views > 0 and request.index == request.num_views - 1
 
     async def _frame(self, not_before: int) -> dict[str, Any]:
-        timeout = self._config.image_timeout
+        # In lock-step a loaded machine is slow, not broken: the run must not depend on it.
+        timeout = self._config.image_timeout * (5.0 if self._config.lockstep else 1.0)
         await self._changed.wait_for(
             lambda: self._info is not None and self._frames.newest(not_before) is not None, timeout
         )
@@ -218,6 +220,7 @@ class PerceptionNode(StackNode):
 
     def close(self) -> None:
         """End the worker."""
+        self._changed.close()
         self._worker.close()
 
 

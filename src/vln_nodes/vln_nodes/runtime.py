@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -29,6 +30,7 @@ from vln_nodes.base import StackNode
 from vln_nodes.ros_logging import forward_logging
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_DRAIN = 0.25
 _logger = logging.getLogger(__name__)
 
 
@@ -56,9 +58,9 @@ class Worker:
         if executor is not None:
             executor.wake()  # a future set from outside does not end the executor's wait
 
-    def close(self) -> None:
-        """Drop what waits; what runs is left to end."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    def close(self, *, wait: bool = False) -> None:
+        """Drop what waits; what runs is left to end, or with ``wait`` everything is done first."""
+        self._pool.shutdown(wait=wait, cancel_futures=not wait)
 
 
 def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) -> int:
@@ -129,12 +131,16 @@ class _Runner:
             _logger.exception('%s failed', self._node.get_name())
             self._code = 1
         finally:
-            self._close_node()
             self._stop.set()
+            self._close_node()
 
     def _close_node(self) -> None:
+        """Let the node close, and its pending callbacks answer whoever waits for them."""
         try:
             self._node.close()
+            deadline = time.monotonic() + _DRAIN
+            while time.monotonic() < deadline:
+                self._executor.spin_once(timeout_sec=0.02)
         except Exception:
             _logger.exception('%s did not close in order', self._node.get_name())
             self._code = 1

@@ -39,7 +39,7 @@ _NODES = ('perception', 'memory', 'system1', 'system2', 'controller')
 # How long the node looks for another stack before anything may move; discovery needs that.
 _SOLITUDE = 1.5
 # In lock-step a lost node freezes simulated time; after this long the tick is released with zero.
-_PATIENCE = 3.0
+_PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class SafetyNode(StackNode):
         self._heartbeats: dict[str, float] = {}
         self._commands: dict[int, VelocityCommand] = {}
         self._released: tuple[int, Any] | None = None
+        self._held = -1
+        self._has_teleop = False
         self._status = SafetyStatus(state=SafetyStatus.STARTING, message='starting')
         self._status_time = 0.0
         self._started = steady_now()
@@ -175,6 +177,7 @@ class SafetyNode(StackNode):
             self._put('teleop', message, steady_now())
         elif self._ticks.last is not None and not message.is_hold:
             self._put('teleop', message, self._ticks.last * 1e-9)
+            self._has_teleop = True
             self._advance()
 
     def _put(self, source: str, message: VelocityCommand, now: float) -> None:
@@ -235,6 +238,9 @@ class SafetyNode(StackNode):
         if stamp is None or stamp not in self._commands or self._is_frozen():
             return
         command = self._commands[stamp]
+        if command.is_hold and stamp == self._held and not self._has_teleop:
+            return
+        self._held, self._has_teleop = stamp, False
         for name in self._config.gate.required_nodes:
             if self._silence(name) <= self._config.gate.node_timeout:
                 self._gate.on_heartbeat(name, stamp * 1e-9)
@@ -308,11 +314,14 @@ class SafetyNode(StackNode):
 
     def close(self) -> None:
         """Zero velocity, several times, and only then the end."""
+        self._gate.emergency_stop(True, 'the safety node ends')
+        self._timer.cancel()
         stamp = self._ticks.last or self.get_clock().now().nanoseconds
         for _ in range(5):
             self._send(stamp, 0.0, 0.0)
             time.sleep(0.03)
         self._cmd_vel.wait_for_all_acked(Duration(seconds=0.2))
+        self._changed.close()
         self._worker.close()
 
 

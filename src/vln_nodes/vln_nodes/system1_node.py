@@ -73,6 +73,7 @@ class System1Node(StackNode):
 
     def close(self) -> None:
         """End the worker."""
+        self._changed.close()
         self._worker.close()
 
 
