@@ -57,6 +57,7 @@ class _Client:
         import rclpy
         from rclpy.action import ActionClient
         from rclpy.executors import SingleThreadedExecutor
+
         from vln_interfaces.action import Navigate
 
         self._options = options

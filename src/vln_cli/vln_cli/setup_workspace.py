@@ -33,7 +33,15 @@ from vln_cli.steps import Log, Step, StepError, exclusive, hash_of, minutes, run
 
 _PACKAGE_FILES = ('package.xml', 'setup.py', 'setup.cfg', 'CMakeLists.txt')
 _HABITAT_RECIPE = ROOT / 'sim_bridge' / 'habitat'
-_NOTES = Path(__file__).with_name('wheels.py')
+_WORKSPACE_STEPS = ('build', 'environment', 'check')
+_WHEELS = Path(__file__).with_name('wheels.py')
+
+
+_CHECK = """
+import cv2, networkx, numba, numpy, open3d, pydantic, scipy.ndimage, skfmm, sklearn.cluster, yaml
+import cv_bridge, rclpy, sensor_msgs.msg, tf2_ros, vln_core, vln_interfaces.action
+import vln_interfaces.msg, vln_interfaces.srv, vln_nodes, vln_sim_bridge
+"""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -53,8 +61,15 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         '--clean', action='store_true', help='remove .vln first and start from nothing'
     )
+    parser.add_argument(
+        '--only-dependencies', action='store_true', help='install, but build no package yet'
+    )
     options = parser.parse_args(argv)
-    return _set_up(with_habitat=options.habitat, clean=options.clean)
+    return _set_up(
+        with_habitat=options.habitat,
+        clean=options.clean,
+        only_dependencies=options.only_dependencies,
+    )
 
 
 def ensure() -> int:
@@ -65,7 +80,7 @@ def ensure() -> int:
     if all(step.is_done() for step in all_steps() if not step.is_optional):
         return 0
     print('vln: this checkout is not set up, or its packages have changed', file=sys.stderr)
-    return _set_up(with_habitat=False, clean=False)
+    return _set_up()
 
 
 def all_steps() -> list[Step]:
@@ -73,7 +88,9 @@ def all_steps() -> list[Step]:
     return _steps(machine.choose_distribution())
 
 
-def _set_up(*, with_habitat: bool, clean: bool) -> int:
+def _set_up(
+    *, with_habitat: bool = False, clean: bool = False, only_dependencies: bool = False
+) -> int:
     started = time.monotonic()
     try:
         STATE.mkdir(exist_ok=True)
@@ -83,6 +100,8 @@ def _set_up(*, with_habitat: bool, clean: bool) -> int:
             (STATE / 'COLCON_IGNORE').touch()
             distribution = _announce_machine()
             steps = _steps(distribution, with_habitat=with_habitat)
+            if only_dependencies:
+                steps = [step for step in steps if step.name not in _WORKSPACE_STEPS]
             if not _venv_is_sound():
                 shutil.rmtree(VENV, ignore_errors=True)
             run_steps(steps, LOG / 'setup')
@@ -163,12 +182,12 @@ def _steps(distribution: machine.Distribution | None, *, with_habitat: bool = Fa
 
     def add(step: str, title: str, files: Sequence[str], *, is_optional: bool = False) -> str:
         paths = [REQUIREMENTS / file for file in files]
-        key = hash_of(steps[-1].key, step, files=[*paths, _NOTES])
+        key = hash_of(steps[-1].key, step, files=[*paths, _WHEELS])
 
         def install(log: Log) -> None:
             install_requirements(log, paths, distribution)
             if step == 'ros':
-                log.run([str(PYTHON), str(_NOTES)])
+                log.run([str(PYTHON), str(_WHEELS)])
 
         steps.append(Step(step, title, key, stamps / step, install, is_optional))
         return key
@@ -201,10 +220,12 @@ def _steps(distribution: machine.Distribution | None, *, with_habitat: bool = Fa
 
     def record(log: Log) -> None:
         environment.record_environment(distribution)
+        # Fails here rather than in the middle of a run, and compiles what every process loads.
+        log.run([str(PYTHON), '-c', _CHECK], environment.stack_environment())
 
     record_key = hash_of(build_key, files=[Path(environment.__file__)])
     steps.append(
-        Step('environment', 'environment', record_key, ENVIRONMENT.with_suffix('.key'), record)
+        Step('environment', 'a first start', record_key, ENVIRONMENT.with_suffix('.key'), record)
     )
     if with_habitat:
         files = [file for file in _HABITAT_RECIPE.rglob('*') if file.is_file()]

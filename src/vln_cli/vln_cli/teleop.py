@@ -167,6 +167,7 @@ def main(argv: Sequence[str]) -> int:
 def _drive(config: TeleopConfig, namespace: str) -> int:
     import rclpy
     from rclpy.signals import SignalHandlerOptions
+
     from vln_interfaces.msg import VelocityCommand
 
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)

@@ -207,9 +207,7 @@ def _read_report(name: str, report: Path) -> Outcome:
 def _print_table(outcomes: Sequence[Outcome]) -> None:
     if not outcomes:
         return
-    print(
-        f'\n{"lane":<9} {"verdict":<8} {"passed":>6} {"failed":>6} {"skipped":>7} {"time":>6}  note'
-    )
+    print(f'\n{"lane":<9} {"verdict":<8} passed failed skipped   time  note')
     for one in outcomes:
         print(
             f'{one.lane:<9} {one.verdict:<8} {one.passed:>6} {one.failed:>6} {one.skipped:>7} '
