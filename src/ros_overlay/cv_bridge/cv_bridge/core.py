@@ -149,8 +149,7 @@ class CvBridge:
                     f'encoding specified as {encoding}, but image has incompatible type {cv_type}'
                 )
         message.is_bigendian = int(
-            cvim.dtype.byteorder == '>'
-            or (cvim.dtype.byteorder == '=' and sys.byteorder == 'big')
+            cvim.dtype.byteorder == '>' or (cvim.dtype.byteorder == '=' and sys.byteorder == 'big')
         )
         # An array is taken over as it is; anything else is checked element by element.
         message.data = array.array('B', cvim.tobytes())

@@ -73,7 +73,7 @@ def read_points(
         skip_nans: Leave out points with a NaN in any of the fields read. As upstream, a cloud
             that says is_dense is believed to have none.
         uvs: Indices of the points to return, flat or, for an organised cloud, in rows of (u, v).
-        reshape_organized_cloud: Return (height, width) instead of (N,).
+        reshape_organized_cloud: Return (width, height), as upstream, instead of (N,).
 
     Raises:
         AssertionError: cloud is no PointCloud2, or a field is missing.
@@ -101,7 +101,7 @@ def read_points(
     if uvs is not None:
         points = points[uvs if isinstance(uvs, np.ndarray) else np.fromiter(uvs, int)]
     if reshape_organized_cloud and cloud.height > 1:
-        points = points.reshape(cloud.height, cloud.width)
+        points = points.reshape(cloud.width, cloud.height)
     return points
 
 
@@ -135,7 +135,7 @@ def read_points_list(
     assert isinstance(cloud, PointCloud2), 'cloud is not a sensor_msgs.msg.PointCloud2'
     if field_names is None:
         field_names = [field.name for field in cloud.fields]
-    point_type = namedtuple('Point', field_names)  # noqa: PYI024 (the names come with the data)
+    point_type = namedtuple('Point', field_names)
     return [point_type._make(p) for p in read_points(cloud, field_names, skip_nans, uvs)]
 
 
@@ -151,8 +151,8 @@ def create_cloud(
     Args:
         header: Of the message.
         fields: What a point consists of; structured points must have just these types.
-        points: Structured array (N,) or (height, width); or plain array or sequence of tuples,
-            (N, fields) or (height, width, fields).
+        points: Structured array (N,) or, as upstream, (width, height); or plain array or sequence
+            of tuples, (N, fields) or (width, height, fields).
         step: Same as point_step, upstream's newer name for it.
         point_step: Bytes of one point; by default the end of the last field.
 
@@ -178,8 +178,8 @@ def create_cloud(
             points = unstructured_to_structured(plain, dtype=dtype)
         else:
             points = np.array([tuple(point) for point in points], dtype=dtype)
-    assert points.ndim <= 2, 'Too many dimensions: points are (N,) or (height, width)'
-    height, width = (1, points.shape[0]) if points.ndim == 1 else points.shape
+    assert points.ndim <= 2, 'Too many dimensions: points are (N,) or (width, height)'
+    width, height = (points.shape[0], 1) if points.ndim == 1 else points.shape
     return PointCloud2(
         header=header,
         height=height,

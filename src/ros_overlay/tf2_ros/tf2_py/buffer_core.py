@@ -7,7 +7,6 @@ cannot tell the difference; the messages are compared by the tests.
 """
 
 import logging
-import math
 import threading
 from typing import Any
 
@@ -16,34 +15,19 @@ from rclpy.duration import Duration
 from rclpy.time import Time
 
 from tf2_py.cache import Record, StaticCache, TimeCache, seconds_text
-from tf2_py.exceptions import (
-    ConnectivityException,
-    ExtrapolationException,
-    InvalidArgumentException,
-    LookupException,
-    TransformException,
-)
+from tf2_py.exceptions import TransformException
 from tf2_py.rotation import (
-    IDENTITY,
-    ORIGIN,
-    Matrix,
-    Vector,
     apply_matrix,
     canonical,
-    matrix_from_quaternion,
     multiply_matrices,
     quaternion_from_matrix,
 )
-from tf2_py.walk import PoseChain, source_in_target
+from tf2_py.tree import FrameTree, Pose
+from tf2_py.validation import problems
 
 logger = logging.getLogger('tf2')
 
 DEFAULT_CACHE_NS = 10_000_000_000
-MAX_DEPTH = 1000
-QUATERNION_TOLERANCE = 10e-3
-NO_PARENT = 0
-
-Pose = tuple[Matrix, Vector]
 
 
 def nanoseconds(value: Any) -> int:
@@ -59,16 +43,14 @@ def nanoseconds(value: Any) -> int:
     raise TypeError('time must have sec and nanosec, or nanoseconds.')
 
 
-class BufferCore:
+class BufferCore(FrameTree):
     """Remembers, per frame, its parent and pose over the last seconds, and chains them."""
 
     def __init__(self, cache_time: Duration | None = None) -> None:
         """Start without frames; cache_time is how long transforms are kept (10 s)."""
+        super().__init__()
         self._cache_ns = DEFAULT_CACHE_NS if cache_time is None else nanoseconds(cache_time)
         self._lock = threading.RLock()
-        self._names = ['NO_PARENT']
-        self._ids = {'NO_PARENT': NO_PARENT}
-        self._caches: list[TimeCache | StaticCache | None] = [None]
         self._authorities: dict[int, str] = {}
 
     # -- inserting -----------------------------------------------------------------------------
@@ -97,10 +79,10 @@ class BufferCore:
         # Like upstream, which goes through a matrix here: an unnormalised quaternion is
         # normalised and only the zero quaternion (NaN) is refused.
         rotation = canonical((float(r.x), float(r.y), float(r.z), float(r.w)))
-        problems = self._problems(parent, child, translation, rotation, authority)
-        for problem in problems:
+        refused = problems(parent, child, translation, rotation, authority)
+        for problem in refused:
             logger.error(problem)
-        if problems:
+        if refused:
             return
         with self._lock:
             child_id = self._id_of(child)
@@ -120,50 +102,6 @@ class BufferCore:
             seconds_text(stamp_ns),
             authority,
         )
-
-    @staticmethod
-    def _problems(
-        parent: str, child: str, translation: Vector, rotation: tuple, authority: str
-    ) -> list[str]:
-        """Say what is wrong with a transform, in upstream's words; empty when nothing is."""
-        problems = []
-        if child == parent:
-            problems.append(
-                f'TF_SELF_TRANSFORM: Ignoring transform from authority "{authority}" with '
-                f'frame_id and  child_frame_id "{child}" because they are the same'
-            )
-        if not child:
-            problems.append(
-                f'TF_NO_CHILD_FRAME_ID: Ignoring transform from authority "{authority}" because '
-                'child_frame_id not set '
-            )
-        if not parent:
-            problems.append(
-                f'TF_NO_FRAME_ID: Ignoring transform with child_frame_id "{child}"  from '
-                f'authority "{authority}" because frame_id not set'
-            )
-        values = ' '.join(f'{v:f}' for v in translation), ' '.join(f'{v:f}' for v in rotation)
-        if any(math.isnan(v) for v in (*translation, *rotation)):
-            problems.append(
-                f'TF_NAN_INPUT: Ignoring transform for child_frame_id "{child}" from authority '
-                f'"{authority}" because of a nan value in the transform '
-                f'({values[0]}) ({values[1]})'
-            )
-        if not abs(sum(v * v for v in rotation) - 1.0) < QUATERNION_TOLERANCE:
-            problems.append(
-                f'TF_DENORMALIZED_QUATERNION: Ignoring transform for child_frame_id "{child}" '
-                f'from authority "{authority}" because of an invalid quaternion in the transform '
-                f'({values[1]})'
-            )
-        return problems
-
-    def _id_of(self, name: str) -> int:
-        """Return the number of a frame, giving it one on first sight."""
-        if name not in self._ids:
-            self._ids[name] = len(self._names)
-            self._names.append(name)
-            self._caches.append(None)
-        return self._ids[name]
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -268,13 +206,7 @@ class BufferCore:
     def all_frames_as_string(self) -> str:
         """List the frames with their current parents, one a line."""
         with self._lock:
-            lines = []
-            for name, cache in zip(self._names, self._caches, strict=True):
-                if cache is not None:
-                    record, _ = cache.record_at(0)
-                    parent = self._names[record.parent if record else NO_PARENT]
-                    lines.append(f'Frame {name} exists with parent {parent}.\n')
-            return ''.join(lines)
+            return self._listing()
 
     def all_frames_as_yaml(self) -> str:
         """Describe the frames, their parents, senders, rates and stamps as YAML."""
@@ -304,204 +236,6 @@ class BufferCore:
     def _getFrameStrings(self) -> list[str]:  # noqa: N802 (upstream's name)
         with self._lock:
             return self._names[1:]
-
-    # -- the walk through the tree ----------------------------------------------------------------
-
-    def _validated(self, argument: str, name: str) -> int:
-        """Return the number of a known frame or raise what upstream raises."""
-        for rule, broken in _name_rules(name):
-            if broken:
-                raise InvalidArgumentException(
-                    f'Invalid argument "{name}" passed to {argument} - in tf2 frame_ids {rule}'
-                )
-        number = self._ids.get(name, NO_PARENT)
-        if number == NO_PARENT:
-            raise LookupException(f'"{name}" passed to {argument} does not exist. ')
-        return number
-
-    def _name_problem(self, names: tuple[tuple[str, str], ...]) -> str:
-        """Say what is wrong with the first bad name, '' when nothing is."""
-        for argument, name in names:
-            start = f'Invalid frame ID "{name}" passed to canTransform argument {argument} - '
-            for rule, broken in _name_rules(name):
-                if broken:
-                    return f'{start}in tf2 frame_ids {rule}'
-            if self._ids.get(name, NO_PARENT) == NO_PARENT:
-                return f'{start}frame does not exist'
-        return ''
-
-    def _lookup(self, target_frame: str, source_frame: str, time_ns: int) -> tuple[Pose, int]:
-        """Return the pose of source in target as matrix and vector, and its stamp."""
-        if target_frame == source_frame:
-            cache = self._caches[self._ids.get(target_frame, NO_PARENT)]
-            if time_ns == 0 and cache is not None:
-                time_ns = cache.latest_ns
-            return (matrix_from_quaternion(IDENTITY), ORIGIN), time_ns
-        target = self._validated('lookupTransform argument target_frame', target_frame)
-        source = self._validated('lookupTransform argument source_frame', source_frame)
-        if time_ns == 0:
-            time_ns = self._latest_common_ns(target, source)
-        source_chain, target_chain = PoseChain(), PoseChain()
-        ending = self._walk(target, source, time_ns, source_chain, target_chain)
-        if ending == 'target above source':
-            rotation, translation = source_chain.rotation, source_chain.translation
-        elif ending == 'source above target':
-            rotation, translation = target_chain.inverse()
-        else:
-            rotation, translation = source_in_target(source_chain, target_chain)
-        return (matrix_from_quaternion(rotation), translation), time_ns
-
-    def _can(self, target: int, source: int, time_ns: int) -> tuple[bool, str]:
-        if target == source:
-            return True, ''
-        try:
-            if time_ns == 0:
-                time_ns = self._latest_common_ns(target, source)
-            self._walk(target, source, time_ns, None, None)
-        except TransformException as error:
-            return False, str(error)
-        return True, ''
-
-    def _walk(
-        self,
-        target: int,
-        source: int,
-        time_ns: int,
-        source_chain: PoseChain | None,
-        target_chain: PoseChain | None,
-    ) -> str:
-        """Climb from both frames to a common ancestor, extending the chains on the way.
-
-        Returns:
-            Which of the two chains to use: 'target above source', 'source above target' or 'both'.
-
-        Raises:
-            TransformException: There is no way at that time.
-        """
-        way = (
-            f', when looking up transform from frame [{self._names[source]}] to frame '
-            f'[{self._names[target]}]'
-        )
-        frame = top = source
-        source_error = None
-        depth = 0
-        while frame != NO_PARENT:
-            top = frame
-            cache = self._caches[frame]
-            if cache is None:
-                break
-            parent, error = self._climb(cache, time_ns, source_chain, stop=frame == target)
-            if parent == NO_PARENT:
-                # The way may still exist: the target can be below this frame.
-                source_error = error
-                break
-            if frame == target:
-                return 'target above source'
-            frame = parent
-            depth = self._deeper(depth)
-        frame = target
-        depth = 0
-        while frame != top:
-            cache = self._caches[frame]
-            if cache is None:
-                break
-            parent, error = self._climb(cache, time_ns, target_chain, stop=frame == source)
-            if parent == NO_PARENT:
-                raise ExtrapolationException(error + way)
-            if frame == source:
-                return 'source above target'
-            frame = parent
-            depth = self._deeper(depth)
-        if frame != top:
-            if source_error is not None:
-                raise ExtrapolationException(source_error + way)
-            raise self._not_connected(target, source)
-        return 'both'
-
-    @staticmethod
-    def _climb(
-        cache: TimeCache | StaticCache, time_ns: int, chain: PoseChain | None, stop: bool
-    ) -> tuple[int, str]:
-        """Return the parent at a time (or 0 and why not); extend the chain unless it ends here."""
-        if chain is None:
-            return cache.parent_at(time_ns)
-        record, error = cache.record_at(time_ns)
-        if record is None:
-            return NO_PARENT, error
-        if not stop:
-            chain.climb(record)
-        return record.parent, ''
-
-    def _deeper(self, depth: int) -> int:
-        if depth >= MAX_DEPTH:
-            raise LookupException(
-                'The tf tree is invalid because it contains a loop.\n'
-                f'{self.all_frames_as_string()}\n'
-            )
-        return depth + 1
-
-    def _not_connected(self, target: int, source: int) -> ConnectivityException:
-        return ConnectivityException(
-            f"Could not find a connection between '{self._names[target]}' and "
-            f"'{self._names[source]}' because they are not part of the same tree."
-            'Tf has two or more unconnected trees.'
-        )
-
-    def _latest_common_ns(self, target: int, source: int) -> int:
-        """Return the newest time known to every frame on the way; 0 when all are static."""
-        if source == target:
-            cache = self._caches[source]
-            return cache.latest_ns if cache is not None else 0
-        way_up: list[tuple[int, int]] = []
-        stamps: list[int] = []
-        for stamp_ns, parent in self._ancestors(source):
-            stamps.append(stamp_ns)
-            way_up.append((stamp_ns, parent))
-            if parent == target:
-                return _oldest(stamps)
-        parents_up = {parent for _, parent in way_up}
-        stamps = []
-        common = NO_PARENT
-        for stamp_ns, parent in self._ancestors(target):
-            stamps.append(stamp_ns)
-            if parent in parents_up:
-                common = parent
-                break
-            if parent == source:
-                return _oldest(stamps)
-        if common == NO_PARENT:
-            raise self._not_connected(target, source)
-        for stamp_ns, parent in way_up:
-            stamps.append(stamp_ns)
-            if parent == common:
-                break
-        return _oldest(stamps)
-
-    def _ancestors(self, frame: int) -> Any:
-        """Yield the newest stamp and the parent of a frame, of its parent, and so on."""
-        depth = 0
-        while frame != NO_PARENT:
-            cache = self._caches[frame]
-            if cache is None:
-                return
-            stamp_ns, parent = cache.latest_time_and_parent()
-            if parent == NO_PARENT:
-                return
-            yield stamp_ns, parent
-            frame = parent
-            depth = self._deeper(depth)
-
-
-def _oldest(stamps: list[int]) -> int:
-    """Return the smallest stamp that is not 0 (0 is a static transform), or 0."""
-    return min((stamp for stamp in stamps if stamp != 0), default=0)
-
-
-def _name_rules(name: str) -> tuple[tuple[str, bool], ...]:
-    return (
-        ('cannot be empty', not name),
-        ("cannot start with a '/'", name.startswith('/')),
-    )
 
 
 def _message(pose: Pose, stamp_ns: int, frame_id: str, child_frame_id: str) -> TransformStamped:

@@ -205,9 +205,7 @@ class Buffer(BufferCore, BufferInterface):
         result = self.can_transform_full_core(*arguments)
         return result if return_debug_tuple else result[0]
 
-    def wait_for_transform_async(
-        self, target_frame: str, source_frame: str, time: Time
-    ) -> Future:
+    def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Time) -> Future:
         """Return a future that gets the transform once it is available."""
         arguments = (target_frame, source_frame, time)
         return self._future(

@@ -68,7 +68,9 @@ class BufferInterface:
         header = object_stamped.header
         return function(
             object_stamped,
-            self.lookup_transform(target_frame, header.frame_id, header.stamp, timeout or Duration()),
+            self.lookup_transform(
+                target_frame, header.frame_id, header.stamp, timeout or Duration()
+            ),
         )
 
     def transform_full(

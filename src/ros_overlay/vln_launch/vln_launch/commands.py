@@ -130,7 +130,9 @@ def plan_node(element: Element, context: Context, number: int) -> ProcessPlan:
         words += ['-p', f'{key}:={value}']
     for param in element.named('param'):
         words += ['--params-file', _parameter_word(param, context, full_name or '/**')]
-    remaps = [(_value(r, 'from', context), _value(r, 'to', context)) for r in element.named('remap')]
+    remaps = [
+        (_value(r, 'from', context), _value(r, 'to', context)) for r in element.named('remap')
+    ]
     for source, target in (*context.remaps, *remaps):
         words += ['-r', f'{source}:={target}']
     plan = _plan(element, context, words, 'exec_name', number)
@@ -168,7 +170,6 @@ def _plan(
     output = context.environment.get('OVERRIDE_LAUNCH_PROCESS_OUTPUT') or get('output') or 'log'
     if output not in OUTPUTS:
         element.fail(f"output='{output}' is unknown", f'known: {", ".join(OUTPUTS)}')
-    sigterm, sigkill = _number(element, get, 'sigterm_timeout'), _number(element, get, 'sigkill_timeout')
     retries = get('respawn_max_retries')
     try:
         max_retries = -1 if retries is None else int(retries)
@@ -185,8 +186,8 @@ def _plan(
         respawn_delay=_number(element, get, 'respawn_delay') or 0.0,
         respawn_max_retries=max_retries,
         shutdown_on_exit=on_exit == 'shutdown',
-        sigterm_timeout=sigterm,
-        sigkill_timeout=sigkill,
+        sigterm_timeout=_number(element, get, 'sigterm_timeout'),
+        sigkill_timeout=_number(element, get, 'sigkill_timeout'),
     )
 
 

@@ -30,7 +30,9 @@ class Element:
 
     def fail(self, problem: str, fix: str = '') -> NoReturn:
         """Raise a LaunchError that points at this element."""
-        raise LaunchError(f'{self.file}:{self.line}: <{self.tag}>: {problem}' + (fix and f'; {fix}'))
+        raise LaunchError(
+            f'{self.file}:{self.line}: <{self.tag}>: {problem}' + (fix and f'; {fix}')
+        )
 
 
 @dataclass(frozen=True)

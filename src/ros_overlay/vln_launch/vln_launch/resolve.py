@@ -102,7 +102,9 @@ def _declarations(path: Path, context: Context, depth: int) -> Iterator[Element]
 
 
 def _include_arguments(root: Element) -> list[Element]:
-    return [child for element in walk(root) if element.tag == 'include' for child in element.children]
+    return [
+        child for element in walk(root) if element.tag == 'include' for child in element.children
+    ]
 
 
 def _argument(element: Element, name: str) -> Argument:
@@ -255,13 +257,15 @@ class _Resolver:
             element.fail('files include each other without end')
         declared = [argument.name for argument in declared_arguments(path)]
         for child in element.children:
-            name = self._get(child, 'name')
+            # As upstream, $(dirname) in here is already that of the included file.
+            with self.context.inside(path.absolute()):
+                name, value = self._get(child, 'name'), self._get(child, 'value')
             if name not in declared:
                 child.fail(
                     f"'{path.name}' has no argument '{name}'",
                     f'known: {", ".join(sorted(declared)) or "none"}',
                 )
-            self.context.configurations[name] = self._get(child, 'value')
+            self.context.configurations[name] = value
         self.run_file(path, depth + 1)
 
     def _push_namespace(self, element: Element) -> None:
