@@ -47,8 +47,6 @@ class Lane:
         environment = bare_environment()
         sources = ('src/vln_core', 'sim_bridge', 'src/vln_cli')
         environment['PYTHONPATH'] = ':'.join(str(ROOT / source) for source in sources)
-        # ROS registers pytest plugins globally that break with a newer pytest.
-        environment['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'
         environment['OMP_NUM_THREADS'] = '1'
         return environment
 

@@ -80,7 +80,7 @@ def remove_unused_segments(before: set[str]) -> list[str]:
         if name.startswith('sem.') or name.endswith(('_el', '_sl')):
             continue
         locks = [SHARED_MEMORY / f'{name}{suffix}' for suffix in ('_el', '_sl')]
-        if any(_is_locked(lock) for lock in locks):
+        if any(_is_locked(lock) for lock in locks) or _is_young(SHARED_MEMORY / name):
             continue
         mutex = SHARED_MEMORY / f'sem.{name}_mutex'
         for file in (SHARED_MEMORY / name, *locks, mutex):
@@ -88,6 +88,14 @@ def remove_unused_segments(before: set[str]) -> list[str]:
                 file.unlink()
                 removed.append(file.name)
     return removed
+
+
+def _is_young(path: Path) -> bool:
+    """Tell whether a file may be so new that its owner has not locked it yet."""
+    try:
+        return time.time() - path.stat().st_mtime < 2.0
+    except OSError:
+        return True
 
 
 def _is_locked(path: Path) -> bool:

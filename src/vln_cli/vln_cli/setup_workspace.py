@@ -117,6 +117,7 @@ def _set_up(
 
 
 def _remove_state() -> None:
+    print(f'vln: removing what is in {STATE}', file=sys.stderr)
     for child in STATE.iterdir():
         if child.name == 'setup.lock':
             continue

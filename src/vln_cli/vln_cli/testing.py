@@ -21,6 +21,8 @@ from vln_cli.paths import RESULTS, ROOT
 from vln_cli.processes import end_marked, remove_unused_segments, shared_memory_names
 
 _NO_TESTS = 5
+# Plugins by name: ROS and other libraries register some globally that break a newer pytest.
+_PLUGINS = ('-p', 'pytest_timeout', '-p', '_hypothesis_pytestplugin', '--timeout=300')
 
 
 @dataclass
@@ -114,6 +116,7 @@ def _private_domain(environment: dict[str, str]) -> dict[str, str]:
     environment.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
     environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     environment['PYTHONFAULTHANDLER'] = '1'
+    environment['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'
     return environment
 
 
@@ -121,7 +124,7 @@ def _run_pytest(
     lane: Lane, environment: dict[str, str], report: Path, extra: list[str]
 ) -> Outcome:
     paths = [str(path) for path in lane.paths if path.is_dir()]
-    command = [sys.executable, '-m', 'pytest', '-q', '-m', lane.markers]
+    command = [sys.executable, '-m', 'pytest', '-q', '-m', lane.markers, *_PLUGINS]
     command += [
         '-p',
         'no:cacheprovider',
@@ -176,12 +179,13 @@ def _run(command: Sequence[str], environment: dict[str, str], timeout: float) ->
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    for number, patience in ((signal.SIGINT, 10.0), (signal.SIGKILL, 5.0)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(patience)
-            return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(10.0)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _read_report(name: str, report: Path) -> Outcome:

@@ -1,0 +1,120 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a person types: help, mistakes, quick starts."""
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from vln_cli.commands import COMMANDS
+from vln_cli.launch import resolve_launch_file
+from vln_cli.paths import ENVIRONMENT, ROOT
+from vln_cli.run import find_executable
+
+needs_setup = pytest.mark.skipif(not ENVIRONMENT.exists(), reason='./vln setup has not run here')
+
+
+def vln(*arguments, **changes):
+    environment = {name: value for name, value in os.environ.items() if name != 'VLN_INSIDE'}
+    return subprocess.run(
+        [str(ROOT / 'vln'), *arguments],
+        env={**environment, **changes},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_overview_names_every_command():
+    result = vln('--help')
+    assert result.returncode == 0
+    assert all(name in result.stdout for name in COMMANDS)
+
+
+@pytest.mark.parametrize('name', sorted(COMMANDS))
+def test_every_command_has_help(name):
+    if COMMANDS[name].needs_setup and not ENVIRONMENT.exists():
+        pytest.skip('./vln setup has not run here')
+    result = vln(name, '--help')
+    assert result.returncode == 0, result.stderr
+    assert f'vln {name}' in result.stdout
+
+
+def test_unknown_command_is_one_line_with_the_nearest():
+    result = vln('lanch')
+    assert result.returncode == 2
+    assert result.stderr == 'vln: there is no subcommand "lanch"; did you mean "launch"?\n'
+
+
+def test_works_through_a_link_and_from_elsewhere(tmp_path):
+    (tmp_path / 'vln').symlink_to(ROOT / 'vln')
+    result = subprocess.run([tmp_path / 'vln', '--help'], cwd=tmp_path, capture_output=True)
+    assert result.returncode == 0
+
+
+@needs_setup
+def test_a_command_starts_within_two_seconds():
+    # The best of three: other tests may be running.
+    durations = []
+    for _ in range(3):
+        started = time.monotonic()
+        assert vln('env').returncode == 0
+        durations.append(time.monotonic() - started)
+    assert min(durations) < 2.0
+
+
+@needs_setup
+def test_env_can_be_sourced():
+    script = f'eval "$({ROOT}/vln env)" && python -c "import rclpy, vln_interfaces.msg"'
+    environment = {'PATH': os.environ['PATH'], 'HOME': os.environ.get('HOME', '/')}
+    result = subprocess.run(['sh', '-c', script], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+@needs_setup
+def test_unknown_launch_file_and_malformed_argument():
+    result = vln('launch', 'nothing_like_it')
+    assert result.returncode == 2
+    assert 'no launch file "nothing_like_it"' in result.stderr
+
+
+def test_launch_file_is_found_by_path(tmp_path):
+    file = tmp_path / 'mine.launch.xml'
+    file.write_text('<launch/>')
+    assert resolve_launch_file(str(file)) == file
+
+
+def test_executables_of_packages(tmp_path):
+    prefix = tmp_path
+    index = prefix / 'share' / 'ament_index' / 'resource_index' / 'packages'
+    index.mkdir(parents=True)
+    (index / 'some_package').touch()
+    program = prefix / 'lib' / 'some_package' / 'program'
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\n')
+    program.chmod(0o755)
+    environment = {'AMENT_PREFIX_PATH': str(prefix)}
+    assert find_executable('some_package', 'program', environment) == program
+    with pytest.raises(LookupError, match='it has: program'):
+        find_executable('some_package', 'progam', environment)
+    with pytest.raises(LookupError, match='did you mean "some_package"'):
+        find_executable('some_packge', 'program', environment)
+
+
+@needs_setup
+def test_go_without_a_stack_is_one_line():
+    result = vln('go', '--wait', '2', 'stop', ROS_DOMAIN_ID='97')
+    assert result.returncode == 3
+    assert result.stderr.count('\n') == 1
+    assert 'no stack answers' in result.stderr
+
+
+def test_unknown_lane_names_the_lanes():
+    if not ENVIRONMENT.exists():
+        pytest.skip('./vln setup has not run here')
+    result = vln('test', 'cor')
+    assert result.returncode == 2
+    assert 'core' in result.stderr
