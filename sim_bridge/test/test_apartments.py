@@ -21,6 +21,7 @@ from vln_sim_bridge.apartments.instructions import make_episodes
 from vln_sim_bridge.apartments.layout import DOOR_HEIGHT, HEIGHT
 from vln_sim_bridge.apartments.narrator import Narrator
 from vln_sim_bridge.apartments.placement import REACH, WALKWAY
+from vln_sim_bridge.apartments.programs import ESSENTIAL
 from vln_sim_bridge.apartments.raster import CELL, footprint_distance
 from vln_sim_bridge.apartments.shape import bounds_of
 from vln_sim_bridge.scene import load_scene
@@ -70,6 +71,13 @@ def test_rooms_objects_and_kinds(apartments, seed: int) -> None:
     assert {room.type for room in apartment.plan.rooms} <= set(ROOMS)
 
 
+@pytest.mark.parametrize('seed', SEEDS)
+def test_rooms_have_what_makes_them(apartments, seed: int) -> None:
+    for room in apartments[seed].plan.rooms:
+        kinds = {i.category for i in apartments[seed].items if i.room == room.id}
+        assert set(ESSENTIAL.get(room.type, ())) <= kinds
+
+
 def test_kinds_and_look_alikes_over_all_seeds(apartments) -> None:
     kinds = {item.category for a in apartments.values() for item in a.items}
     assert len(kinds) >= 25
@@ -98,13 +106,17 @@ def test_doorways_stay_free(apartments, seed: int) -> None:
         step = np.array([0.0, 1.0]) if door.along_x else np.array([1.0, 0.0])
         for along in np.arange(-0.5, 0.51, CELL):
             cell = apartment.raster.cell(*(np.array([door.x, door.y]) + along * step))
-            assert apartment.free[cell], f'doorway {door.id} is blocked {along:.2f} m from its middle'
+            assert apartment.free[cell], (
+                f'doorway {door.id} is blocked {along:.2f} m from its middle'
+            )
 
 
 @pytest.mark.parametrize('seed', SEEDS)
 def test_pieces_stand_in_their_rooms_and_do_not_overlap(apartments, seed: int) -> None:
     apartment = apartments[seed]
-    solid = [i for i in apartment.items if i.category not in ('doorway', 'rug', 'window', 'curtain')]
+    solid = [
+        i for i in apartment.items if i.category not in ('doorway', 'rug', 'window', 'curtain')
+    ]
     for index, a in enumerate(solid):
         x0, y0, x1, y1 = apartment.plan.bounds
         assert (a.bounds[0, :2] > (x0, y0)).all()
@@ -166,7 +178,9 @@ def test_door_frames_leave_the_clear_width(folder: Path) -> None:
         across = 0 if abs(np.sin(door.yaw)) > 0.5 else 2
         centre = (door.position[0], 0.0, -door.position[1])[across]
         below = mesh.triangles[(mesh.triangles[:, :, 1] < DOOR_HEIGHT - 0.01).any(1)]
-        assert np.abs(below[:, :, across] - centre).min() == pytest.approx(door.width / 2, abs=1e-4)
+        assert np.abs(below[:, :, across] - centre).min() == pytest.approx(
+            door.width / 2, abs=1e-4
+        )
 
 
 def test_the_start_is_free_and_inside_a_room(folder: Path) -> None:

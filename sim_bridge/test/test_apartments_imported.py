@@ -45,7 +45,8 @@ def _model(folder: Path, up_axis: str) -> tuple[Path, Path]:
 def _settings(up_axis: str, **more) -> dict:
     return {
         'name': 'mine', 'up_axis': up_axis, 'categories': {'Couch': 'couch'},
-        'rooms': [{'id': 0, 'type': 'living room', 'polygon': [[-3, -2], [3, -2], [3, 2], [-3, 2]]}],
+        'rooms': [{'id': 0, 'type': 'living room',
+                   'polygon': [[-3, -2], [3, -2], [3, 2], [-3, 2]]}],
         'start': [-2.0, 0.0, 0.0], **more,
     }  # fmt: skip
 
@@ -80,9 +81,16 @@ def test_wrong_tables_and_axes_are_named(tmp_path: Path) -> None:
 
 
 def test_an_episode_without_a_way_is_refused(tmp_path: Path) -> None:
-    episode = {'instruction': 'Go.', 'start': [-2, 0, 0], 'goal': [1.4, 0.0], 'goal_object': 'Couch_1'}
+    episode = {
+        'instruction': 'Go.',
+        'start': [-2, 0, 0],
+        'goal': [1.4, 0.0],
+        'goal_object': 'Couch_1',
+    }
     with pytest.raises(SceneError, match='no free way'):
-        import_scene(*_model(tmp_path, 'z'), _settings('z', episodes=[episode]), tmp_path / 'scene')
+        import_scene(
+            *_model(tmp_path, 'z'), _settings('z', episodes=[episode]), tmp_path / 'scene'
+        )
 
 
 def test_absent_data_are_one_clear_line(tmp_path: Path, monkeypatch) -> None:

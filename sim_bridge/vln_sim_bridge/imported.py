@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turn a user's model of a building into a scene folder.
 
-Needed are a GLB (metres; z or y up) with one node or more an object, named ``NAME`` or ``NAME__k``;
-a table of objects (JSON list with ``name``, optionally ``model`` and ``category``); and a settings
-file in YAML such as ``config/scenes/small_house.yaml``: categories, rooms, start, episodes.
+Needed are a GLB (metres; z or y up) with one node or more an object, named ``NAME`` or
+``NAME__k``; a table of objects (JSON list with ``name`` and optionally ``category``); and a
+settings file in YAML such as ``config/scenes/small_house.yaml``: categories, rooms, start,
+episodes.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def import_scene(glb: Path, objects: Path, settings: dict[str, Any], folder: Pat
 
     Args:
         glb: Model, metres, one node or more an object.
-        objects: JSON list; each entry has ``name`` and optionally ``model`` and ``category``.
+        objects: JSON list; each entry has ``name`` and optionally ``category``.
         settings: ``name``, ``up_axis`` ('z' or 'y'), ``categories``, ``rooms``, ``start``, and
             optionally ``doorways`` and ``episodes``.
         folder: Made if absent.
@@ -76,10 +77,17 @@ def import_scene(glb: Path, objects: Path, settings: dict[str, Any], folder: Pat
             continue
         _export(nodes[name], folder / 'objects' / f'{name}.glb')
         low, high = _ros_bounds([mesh for _, mesh in nodes[name]])
-        records.append({
-            'id': len(records) + 1, 'category': category, 'name': name, 'glb': f'objects/{name}.glb',
-            'min': low, 'max': high, 'room': _room_of((low, high), settings.get('rooms', [])),
-        })  # fmt: skip
+        records.append(
+            {
+                'id': len(records) + 1,
+                'category': category,
+                'name': name,
+                'glb': f'objects/{name}.glb',
+                'min': low,
+                'max': high,
+                'room': _room_of((low, high), settings.get('rooms', [])),
+            }
+        )
     missing = sorted(set(table) - set(nodes))
     if missing:
         raise SceneError(f'{objects} lists {missing[0]}, but {glb} has no node of that name')
@@ -90,11 +98,17 @@ def import_scene(glb: Path, objects: Path, settings: dict[str, Any], folder: Pat
     _export(stage, folder / 'stage.glb')
     low, high = _ros_bounds([mesh for _, mesh in stage])
     record = {
-        'version': 1, 'name': settings['name'], 'seed': None, 'stage': 'stage.glb',
-        'stage_config': 'stage.stage_config.json', 'bounds': [low[:2], high[:2]],
-        'rooms': settings.get('rooms', []), 'doorways': settings.get('doorways', []),
-        'objects': records, 'start': settings['start'],
-    }  # fmt: skip
+        'version': 1,
+        'name': settings['name'],
+        'seed': None,
+        'stage': 'stage.glb',
+        'stage_config': 'stage.stage_config.json',
+        'bounds': [low[:2], high[:2]],
+        'rooms': settings.get('rooms', []),
+        'doorways': settings.get('doorways', []),
+        'objects': records,
+        'start': settings['start'],
+    }
     (folder / 'stage.stage_config.json').write_text(json.dumps(_STAGE_CONFIG, indent=1))
     (folder / 'scene.json').write_text(json.dumps(record, indent=1))
     write_episodes(_episodes(folder, settings, records), folder / FILE_NAME)
@@ -143,7 +157,7 @@ def _settings_path(file_name: str) -> Path:
 
 
 def find_data(name: str) -> Path:
-    """Return the data folder that holds ``name``: $VLN_DATA, or ../shared/data beside the checkout.
+    """Return the data folder with ``name``: $VLN_DATA, or ../shared/data beside the checkout.
 
     Raises:
         SceneError: None does.
@@ -159,8 +173,8 @@ def find_data(name: str) -> Path:
             return candidate
     where = named if named else '../shared/data beside the checkout'
     raise SceneError(
-        f"the data of '{name}' are not on this machine (looked in {where}): set VLN_DATA to the folder "
-        f'that holds {name}/'
+        f"the data of '{name}' are not on this machine (looked in {where}): set VLN_DATA to the "
+        f'folder that holds {name}/'
     )
 
 
@@ -252,17 +266,26 @@ def _episodes(
                 f"episode {number} ends at '{episode['goal_object']}', which is no object"
             )
         path, length = _shortest_walk(folder, (x, y), goal)
-        result.append({
-            'episode_id': number, 'trajectory_id': number, 'scene_id': settings['name'],
-            'start_position': to_habitat(x, y), 'start_rotation': yaw_to_rotation(yaw),
-            'info': {'geodesic_distance': round(length, 4), 'goal_object': target['name'],
-                     'goal_object_id': target['id'], 'goal_category': target['category'],
-                     'tags': list(episode.get('tags', [])),
-                     'num_clauses': int(episode.get('num_clauses', 0))},
-            'goals': [{'position': to_habitat(*goal), 'radius': 3.0}],
-            'instruction': {'instruction_text': episode['instruction']},
-            'reference_path': [to_habitat(*p) for p in path],
-        })  # fmt: skip
+        result.append(
+            {
+                'episode_id': number,
+                'trajectory_id': number,
+                'scene_id': settings['name'],
+                'start_position': to_habitat(x, y),
+                'start_rotation': yaw_to_rotation(yaw),
+                'info': {
+                    'geodesic_distance': round(length, 4),
+                    'goal_object': target['name'],
+                    'goal_object_id': target['id'],
+                    'goal_category': target['category'],
+                    'tags': list(episode.get('tags', [])),
+                    'num_clauses': int(episode.get('num_clauses', 0)),
+                },
+                'goals': [{'position': to_habitat(*goal), 'radius': 3.0}],
+                'instruction': {'instruction_text': episode['instruction']},
+                'reference_path': [to_habitat(*p) for p in path],
+            }
+        )
     return result
 
 

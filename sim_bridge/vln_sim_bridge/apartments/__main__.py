@@ -18,13 +18,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog='python -m vln_sim_bridge.apartments',
-        description='Generate a furnished apartment as a scene folder; equal seeds give equal files.',
+        description='Generate a furnished apartment as a scene folder. Equal seeds, equal files.',
     )
     parser.add_argument('--seed', type=int, required=True, help='which apartment: 0, 1, 2, ...')
     parser.add_argument('--out', type=Path, required=True, help='scene folder to write')
     parser.add_argument('--picture', type=Path, help='PNG file for a plan seen from above')
     parser.add_argument('--paths', type=int, default=3,
-                        help='episodes to draw in the picture and to list (default 3)')  # fmt: skip
+                        help='episodes to draw and to list (default 3)')  # fmt: skip
     options = parser.parse_args(arguments)
     if options.seed < 0:
         parser.error('--seed must not be negative')

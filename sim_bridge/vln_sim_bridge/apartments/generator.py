@@ -18,7 +18,8 @@ from vln_sim_bridge.apartments import building
 from vln_sim_bridge.apartments.glb import write_glb
 from vln_sim_bridge.apartments.instructions import make_episodes
 from vln_sim_bridge.apartments.layout import WALL, Plan, make_plan
-from vln_sim_bridge.apartments.placement import REACH, Item, furnish, mark
+from vln_sim_bridge.apartments.placement import REACH, Item, mark
+from vln_sim_bridge.apartments.programs import ESSENTIAL, furnish
 from vln_sim_bridge.apartments.raster import Raster, footprint_distance
 from vln_sim_bridge.apartments.shape import Part
 from vln_sim_bridge.episodes import FILE_NAME, write_episodes
@@ -27,7 +28,8 @@ BODY = 0.3  # radius of the robot and its margin, metres
 _MIN_OBJECTS, _MIN_KINDS = 25, 15
 _STAGE_CONFIG = {
     'render_asset': 'stage.glb', 'collision_asset': 'stage.glb', 'up': [0, 1, 0],
-    'front': [0, 0, -1], 'gravity': [0, -9.8, 0], 'units_to_meters': 1.0, 'requires_lighting': False,
+    'front': [0, 0, -1], 'gravity': [0, -9.8, 0], 'units_to_meters': 1.0,
+    'requires_lighting': False,
 }  # fmt: skip
 
 
@@ -78,7 +80,7 @@ def _rasterise(plan: Plan, items: list[Item]) -> Raster:
     return raster
 
 
-def _free_cells(plan: Plan, raster: Raster) -> np.ndarray:
+def _free_cells(raster: Raster) -> np.ndarray:
     """Return the largest connected set of cells where the body fits."""
     labels, count = ndimage.label(raster.clearance() > BODY)
     if count == 0:
@@ -88,9 +90,14 @@ def _free_cells(plan: Plan, raster: Raster) -> np.ndarray:
     return labels == sizes.argmax()
 
 
-def _unreached(plan: Plan, items: list[Item], raster: Raster, free: np.ndarray) -> list[Item]:
-    return [item for item in items if item.category != 'doorway' and item.on_floor
-            and footprint_distance(raster, *item.bounds[:, :2])[free].min() > REACH]  # fmt: skip
+def _unreached(items: list[Item], raster: Raster, free: np.ndarray) -> list[Item]:
+    return [
+        item
+        for item in items
+        if item.category != 'doorway'
+        and item.on_floor
+        and footprint_distance(raster, *item.bounds[:, :2])[free].min() > REACH
+    ]
 
 
 def _all_rooms_reached(plan: Plan, raster: Raster, free: np.ndarray) -> bool:
@@ -102,19 +109,23 @@ def _all_rooms_reached(plan: Plan, raster: Raster, free: np.ndarray) -> bool:
 
 
 def build(seed: int) -> Apartment:
-    """Draw and check an apartment; tries again with the next stream of the seed where a check fails."""
+    """Draw and check an apartment; where a check fails, try again with the seed's next stream."""
     for attempt in range(50):
         rng = np.random.default_rng([seed, attempt])
         plan = make_plan(rng)
         frame = building.frame_material(rng)
         items = [Item('doorway', d.rooms[0], building.frame_parts(d, frame), d.yaw)
                  for d in plan.doorways]  # fmt: skip
-        for room in plan.rooms:
-            items += furnish(rng, plan, room)
+        furnished = [furnish(rng, plan, room) for room in plan.rooms]
+        if any(pieces is None for pieces in furnished):
+            continue
+        items += [item for pieces in furnished for item in pieces or ()]
         raster = _rasterise(plan, items)
-        free = _free_cells(plan, raster)
-        for item in _unreached(plan, items, raster, free):
-            items.remove(item)
+        free = _free_cells(raster)
+        lost = _unreached(items, raster, free)
+        if any(i.category in ESSENTIAL.get(plan.rooms[i.room].type, ()) for i in lost):
+            continue
+        items = [item for item in items if item not in lost]
         kinds = Counter(i.category for i in items if i.category not in ('doorway', 'window'))
         if not _all_rooms_reached(plan, raster, free):
             continue

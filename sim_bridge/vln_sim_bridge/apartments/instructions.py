@@ -51,7 +51,7 @@ def _start_yaw(narrator: Narrator, room: Room, xy, goal: Item, rng: np.random.Ge
 
 
 class _Pool:
-    """Pairs of a start and a goal in random order; what one pair costs is paid when it is tried."""
+    """Pairs of start and goal in random order; the cost of a pair is paid when it is tried."""
 
     def __init__(self, narrator: Narrator, rng: np.random.Generator) -> None:
         self.narrator, self.rng = narrator, rng

@@ -15,10 +15,16 @@ JAMB = 0.04  # each jamb stands in the opening, beside the clear width
 
 # type -> (narrowest, widest) extent along the row, metres
 _WIDTHS = {
-    'living room': (4.8, 6.0), 'kitchen': (3.4, 4.4), 'bedroom': (3.5, 4.4),
-    'bathroom': (2.4, 2.9), 'dining room': (3.4, 4.2), 'office': (3.0, 3.8),
-    'laundry room': (2.4, 2.9), 'gym': (3.2, 4.0), 'storage room': (2.4, 2.9),
-}  # fmt: skip
+    'living room': (4.8, 6.0),
+    'kitchen': (3.4, 4.4),
+    'bedroom': (3.5, 4.4),
+    'bathroom': (2.4, 2.9),
+    'dining room': (3.4, 4.2),
+    'office': (3.0, 3.8),
+    'laundry room': (2.4, 2.9),
+    'gym': (3.2, 4.0),
+    'storage room': (2.4, 2.9),
+}
 _EXTRAS = ('bedroom', 'bathroom', 'office', 'dining room', 'laundry room', 'gym', 'storage room')
 _LEAVES = {'bathroom', 'storage room', 'laundry room'}  # nobody walks through these
 _MAX_COUNT = {'bedroom': 3, 'bathroom': 2}
@@ -33,7 +39,7 @@ class Room:
     rects: list[tuple[float, float, float, float]]  # x0, y0, x1, y1
 
     def inner_of(self, rect: int) -> tuple[float, float, float, float]:
-        """Return one rectangle between its wall faces; a branch (rect 1) is open at its south end."""
+        """Return one rectangle between its wall faces; a branch (rect 1) is open southwards."""
         x0, y0, x1, y1 = self.rects[rect]
         half = WALL / 2
         return x0 + half, y0 + (half if rect == 0 else -half), x1 - half, y1 - half
@@ -51,8 +57,12 @@ class Room:
         if len(self.rects) > 1:  # a branch that leaves the main rectangle northwards
             bx0, _, bx1, by1 = self.rects[1]
             half = WALL / 2
-            branch = [[bx1 - half, y1], [bx1 - half, by1 - half],
-                      [bx0 + half, by1 - half], [bx0 + half, y1]]  # fmt: skip
+            branch = [
+                [bx1 - half, y1],
+                [bx1 - half, by1 - half],
+                [bx0 + half, by1 - half],
+                [bx0 + half, y1],
+            ]
             ring = [*ring[:3], *branch, ring[3]]
             ring = [p for i, p in enumerate(ring) if p != ring[i - 1]]
         return [[round(x, 4), round(y, 4)] for x, y in ring]
@@ -203,8 +213,9 @@ def _add_doorway(rng: np.random.Generator, plan: Plan, a: Room, b: Room) -> bool
 def _connect(rng: np.random.Generator, plan: Plan) -> bool:
     """Open doorways until every room is reached; some rooms only through another one."""
     rooms = plan.rooms
-    neighbours = {(a.id, b.id): plan.shared_walls(a, b)
-                  for a in rooms for b in rooms if a.id != b.id}  # fmt: skip
+    neighbours = {
+        (a.id, b.id): plan.shared_walls(a, b) for a in rooms for b in rooms if a.id != b.id
+    }
     reached = {next(r.id for r in rooms if r.type in ('corridor', 'living room'))}
     if any(r.type == 'corridor' for r in rooms):
         reached = {r.id for r in rooms if r.type == 'corridor'}
@@ -231,9 +242,15 @@ def _connect(rng: np.random.Generator, plan: Plan) -> bool:
                 break
         else:
             return False
-    loops = [(a, b) for a in rooms for b in rooms if a.id < b.id and neighbours[a.id, b.id]
-             and {a.type, b.type} <= {'kitchen', 'dining room', 'living room'}
-             and not any(set(d.rooms) == {a.id, b.id} for d in plan.doorways)]  # fmt: skip
+    loops = [
+        (a, b)
+        for a in rooms
+        for b in rooms
+        if a.id < b.id
+        and neighbours[a.id, b.id]
+        and {a.type, b.type} <= {'kitchen', 'dining room', 'living room'}
+        and not any(set(d.rooms) == {a.id, b.id} for d in plan.doorways)
+    ]
     if loops and rng.random() < 0.6:
         _add_doorway(rng, plan, *loops[int(rng.integers(len(loops)))])
     return True

@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Furnish rooms: pieces stand against walls and never close a walkway or a doorway."""
+"""Place pieces in a room: they stand against walls and never close a walkway or a doorway."""
 
 from __future__ import annotations
 
@@ -18,22 +18,6 @@ WALKWAY = 0.8  # free width that stays everywhere one must walk
 REACH = 1.2  # the robot's centre comes this near to every piece
 _DOOR_ZONE = 0.95  # depth that stays free before a doorway
 
-# room type -> pieces in the order they are placed; '?' = only in some rooms
-PROGRAMS: dict[str, tuple[str, ...]] = {
-    'living room': ('sofa', 'television', 'coffee table', 'bookshelf', 'armchair', 'rug', '?fireplace',
-                    '?piano', 'plant', 'lamp', '?cabinet', 'vase', 'painting', 'window', '?clock', '?air conditioner'),
-    'kitchen': ('refrigerator', 'stove', 'sink', 'kitchen counter', 'microwave', 'trash can',
-                '?dining table', '?cabinet', 'window', 'clock'),
-    'bedroom': ('bed', 'wardrobe', 'nightstand', 'dresser', 'lamp', '?desk', '?plant', 'rug', 'window',
-                'curtain', 'mirror', '?painting', '?laundry basket'),
-    'bathroom': ('toilet', '=tub', 'sink', 'mirror', 'laundry basket', '?washing machine', '?trash can'),
-    'dining room': ('dining table', 'cabinet', 'plant', 'painting', 'window', 'vase', '?clock', '?lamp'),
-    'office': ('desk', 'bookshelf', 'computer', 'lamp', 'trash can', '?plant', 'window', 'painting', '?bookshelf'),
-    'laundry room': ('washing machine', 'laundry basket', 'cabinet', '?box', '?sink', 'window'),
-    'gym': ('treadmill', 'dumbbell', 'bench', 'ball', 'mirror', 'plant', 'window', '?air conditioner'),
-    'storage room': ('box', 'bicycle', 'bookshelf', '?box', '?trash can'),
-    'corridor': ('shoe rack', 'painting', 'coat rack', 'plant', 'painting', '?bench', '?clock'),
-}  # fmt: skip
 _WALL_Z = {'mirror': 0.9, 'painting': 1.35, 'clock': 1.75, 'window': 0.95, 'air conditioner': 2.15}
 _ON_TOP = {
     'microwave': ('kitchen counter',),
@@ -95,16 +79,19 @@ class RoomFurnisher:
 
     def _is_beside(self, door: Doorway) -> bool:
         near = WALL / 2 + 0.01
-        return (self.x0 - near <= door.x <= self.x1 + near
-                and self.y0 - near <= door.y <= self.y1 + near)  # fmt: skip
+        return (
+            self.x0 - near <= door.x <= self.x1 + near
+            and self.y0 - near <= door.y <= self.y1 + near
+        )
 
     def _keep_free(self, door: Doorway) -> None:
         half = door.width / 2 + 0.12
         # a corridor is narrow: pieces opposite of a doorway leave enough
         deep = 0.6 if self.room.type == 'corridor' else _DOOR_ZONE
         ax, ay = (half, deep) if door.along_x else (deep, half)
-        self.zones.append((np.array([door.x - ax, door.y - ay, 0.0]),
-                           np.array([door.x + ax, door.y + ay, 3.0])))  # fmt: skip
+        self.zones.append(
+            (np.array([door.x - ax, door.y - ay, 0.0]), np.array([door.x + ax, door.y + ay, 3.0]))
+        )
         dx, dy = (0.0, 0.5) if door.along_x else (0.5, 0.0)
         sign = 1 if self.room.contains(door.x + dx, door.y + dy) else -1
         self.approaches.append((door.x + sign * dx, door.y + sign * dy))
@@ -132,7 +119,7 @@ class RoomFurnisher:
                 item = self._beside_run(category, shape)
             else:
                 item = self._against_wall(category, shape)
-            if item is not None and self._accept(item):
+            if item is not None and self.accept(item):
                 return True
         return False
 
@@ -149,8 +136,12 @@ class RoomFurnisher:
             # corners leave the most free floor
             along = (span[0] + half, span[1] - half)[int(self.rng.integers(2))]
         gap = 0.001 if category in _WALL_Z else 0.02
-        x, y = {0: (along, self.y0 + gap), 1: (self.x1 - gap, along),
-                2: (along, self.y1 - gap), 3: (self.x0 + gap, along)}[wall]  # fmt: skip
+        x, y = {
+            0: (along, self.y0 + gap),
+            1: (self.x1 - gap, along),
+            2: (along, self.y1 - gap),
+            3: (self.x0 + gap, along),
+        }[wall]
         if category == 'window' and not self._is_outside(x, y):
             return None
         parts = placed(shape, x, y, yaw, _WALL_Z.get(category, 0.0))
@@ -256,7 +247,7 @@ class RoomFurnisher:
         sides = [
             s
             for s in (1, -1)
-            if self._accept(
+            if self.accept(
                 Item(
                     'nightstand',
                     self.room.id,
@@ -288,7 +279,8 @@ class RoomFurnisher:
         lo, hi = item.bounds
         return any((lo < z_hi).all() and (hi > z_lo).all() for z_lo, z_hi in self.zones)
 
-    def _accept(self, item: Item) -> bool:
+    def accept(self, item: Item) -> bool:
+        """Keep a piece if it stands free and closes no way; tells whether it was kept."""
         lo, hi = item.bounds
         if lo[0] < self.x0 or lo[1] < self.y0 or hi[0] > self.x1 or hi[1] > self.y1:
             return False
@@ -313,8 +305,9 @@ class RoomFurnisher:
         main = labels == seeds.pop()
         return all(
             footprint_distance(raster, *i.bounds[:, :2])[main].min() < REACH - 0.3
-            for i in items if i.on_floor
-        )  # fmt: skip
+            for i in items
+            if i.on_floor
+        )
 
 
 def _overlap(a: Item, b: Item) -> bool:
@@ -324,69 +317,3 @@ def _overlap(a: Item, b: Item) -> bool:
     return bool(
         (a.bounds[0] < b.bounds[1] + gap).all() and (b.bounds[0] < a.bounds[1] + gap).all()
     )
-
-
-def _chairs(furnisher: RoomFurnisher, host: str, category: str, count: int) -> None:
-    """Put chairs around a table, facing it."""
-    hosts = [i for i in furnisher.items if i.category == host]
-    for table in hosts[:1]:
-        shape = furniture.MAKERS[category](furnisher.rng)
-        (x0, y0, _), (x1, y1, _) = table.bounds
-        depth = bounds_of(shape)[1][1]
-        cx, cy = (x0 + x1) / 2, (y0 + y1) / 2
-        if category == 'office chair':
-            fx, fy = table.front
-            half = (table.bounds[1] - table.bounds[0])[:2] / 2
-            places = [
-                (
-                    cx + fx * (half[0] + depth + 0.05),
-                    cy + fy * (half[1] + depth + 0.05),
-                    table.yaw + np.pi,
-                )
-            ]
-        else:
-            long_x = x1 - x0 > y1 - y0
-            places = []
-            for s in (-0.38, 0.38):
-                if long_x:
-                    places += [
-                        (cx + s, y0 - depth - 0.05, 0.0),
-                        (cx + s, y1 + depth + 0.05, np.pi),
-                    ]
-                else:
-                    places += [
-                        (x0 - depth - 0.05, cy + s, -np.pi / 2),
-                        (x1 + depth + 0.05, cy + s, np.pi / 2),
-                    ]
-        for x, y, yaw in places[:count]:
-            parts = placed(shape, x, y, yaw)
-            furnisher._accept(Item(category, furnisher.room.id, parts, yaw))
-
-
-def furnish(rng: np.random.Generator, plan: Plan, room: Room) -> list[Item]:
-    """Return the pieces of one room."""
-    furnisher = RoomFurnisher(rng, plan, room)
-    tub = str(rng.choice(['bathtub', 'shower']))
-    is_large = room.area > 24.0
-    program = PROGRAMS[room.type]
-    if (
-        is_large
-        and room.type == 'living room'
-        and all(r.type != 'dining room' for r in plan.rooms)
-    ):
-        program = (*program[:3], 'dining table', *program[3:])
-    for entry in program:
-        if entry.startswith('?') and not is_large and rng.random() < 0.5:
-            continue
-        category = tub if entry == '=tub' else entry.lstrip('?')
-        if furnisher.add(category):
-            if category == 'dining table':
-                _chairs(furnisher, category, 'chair', 4)
-            if category == 'desk':
-                _chairs(furnisher, category, 'office chair', 1)
-    items = furnisher.items
-    if len(room.rects) > 1:  # something to see at the end of the branch
-        branch = RoomFurnisher(rng, plan, room, 1)
-        branch.add(str(rng.choice(['cabinet', 'bookshelf', 'bench', 'piano', 'dresser'])))
-        items += branch.items
-    return items

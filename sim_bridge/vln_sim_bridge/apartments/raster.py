@@ -36,7 +36,7 @@ class Raster:
         return other
 
     def fill(self, x0: float, y0: float, x1: float, y1: float, blocked: bool) -> None:
-        """Mark every cell whose centre lies in a rectangle; a blocked one also where it touches."""
+        """Mark cells whose centre lies in a rectangle; blocked ones also where they touch it."""
         grow = 0.5 if blocked else 0.0
         c0, r0 = np.floor((np.array([x0, y0]) - self.origin) / CELL + 0.5 - grow).astype(int)
         c1, r1 = np.ceil((np.array([x1, y1]) - self.origin) / CELL - 0.5 + grow).astype(int)
@@ -135,7 +135,7 @@ def walk_over(
         body: Clearance that the robot's centre needs, metres.
 
     Returns:
-        (N, 2) waypoints about every 0.5 m, and the length of the shortest walk, inf if there is none.
+        (N, 2) waypoints about every 0.5 m, and the length of the shortest walk; inf without one.
     """
     free = clearance > body
     ends = [

@@ -128,8 +128,11 @@ class Walker:
         self._free_rc = np.argwhere(apartment.free)
         self._free_xy = self.raster.origin + (self._free_rc[:, ::-1] + 0.5) * CELL
         self._free_zone = self.zone_of[apartment.free]
-        self._tall = [i for i in apartment.items
-                      if i.category != 'doorway' and i.bounds[1][2] > 1.05 and i.bounds[0][2] < 0.9]  # fmt: skip
+        self._tall = [
+            i
+            for i in apartment.items
+            if i.category != 'doorway' and i.bounds[1][2] > 1.05 and i.bounds[0][2] < 0.9
+        ]
         self._walls = self._wall_mask()
 
     def _make_zones(self) -> list[Zone]:
@@ -166,7 +169,7 @@ class Walker:
         return scratch.blocked
 
     def is_visible(self, point: NDArray[np.float64], item: Item) -> bool:
-        """Tell whether the straight line from a point to a piece is free of walls and tall pieces."""
+        """Tell whether no wall and no tall piece is between a point and a piece."""
         lo, hi = item.bounds[:, :2]
         end = (lo + hi) / 2 + np.array(item.front) * (0.0 if item.on_floor else 0.15)
         count = max(2, int(np.linalg.norm(end - point) / 0.04))
@@ -181,8 +184,9 @@ class Walker:
             return False
         return not any(
             ((line > other.bounds[0][:2]) & (line < other.bounds[1][:2])).all(1).any()
-            for other in self._tall if other is not item
-        )  # fmt: skip
+            for other in self._tall
+            if other is not item
+        )
 
     def walk(self, start: tuple[float, float], goal: tuple[float, float]) -> NDArray[np.float64]:
         """Return (N, 2) centres of the cells of the best way, metres."""
@@ -202,7 +206,7 @@ class Walker:
         return self.raster.origin + (rows_columns[:, ::-1] + 0.5) * CELL
 
     def geodesic(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
-        """Return the length of the shortest walk of the bare body, metres; inf if there is none."""
+        """Return the length of the shortest walk of the bare body, metres; inf without one."""
         end = self.raster.cell(*goal)
         if end not in self._fields:
             rows, columns = self.raster.blocked.shape
@@ -232,8 +236,12 @@ class Walker:
 
     def spot_in(self, room: Room, rng: np.random.Generator) -> tuple[float, float] | None:
         """Return a roomy free place in a room."""
-        inside = np.nonzero(np.isin(self._free_zone, [k for k, z in enumerate(self.zones)
-                                                      if z.room is room and not z.is_branch]))[0]  # fmt: skip
+        inside = np.nonzero(
+            np.isin(
+                self._free_zone,
+                [k for k, z in enumerate(self.zones) if z.room is room and not z.is_branch],
+            )
+        )[0]
         if not len(inside):
             return None
         room_y = self.clearance[tuple(self._free_rc[inside].T)]
@@ -265,8 +273,11 @@ class Walker:
             if out is not None:
                 horizontal = out.door is not None and not out.door.along_x
                 sign = points[min(b + 3, len(points) - 1)] - points[max(b - 4, 0)]
-                heading = np.array([math.copysign(1, sign[0]), 0.0]) if horizontal else np.array(
-                    [0.0, math.copysign(1, sign[1])])  # fmt: skip
+                heading = (
+                    np.array([math.copysign(1, sign[0]), 0.0])
+                    if horizontal
+                    else np.array([0.0, math.copysign(1, sign[1])])
+                )
                 origin = out.xy + heading * _INSIDE
                 entry = out
         return legs

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants, lamps, what hangs on walls, and what is left over.
 
-Every maker returns parts in the piece's own frame: x along its width with 0 in the middle, y = 0 at
-its back and growing to its front, z up from the floor, metres.
+Every maker returns parts in the piece's own frame: x along its width with 0 in the middle, y = 0
+at its back and growing to its front, z up from the floor, metres.
 """
 
 from __future__ import annotations
