@@ -57,6 +57,7 @@ class Probe:
         self.node = rclpy.create_node('probe', context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
+        self._code: int | None = None
         self.received: dict[str, list[Any]] = {}
         profile = qos.sensor(is_lockstep=self._lockstep)
         for key, (topic, kind) in SENSOR_TOPICS.items():
@@ -125,16 +126,19 @@ class Probe:
 
     def stop(self, number: int = signal.SIGINT) -> int:
         """End the bridge and return its exit code."""
+        if self._code is not None:
+            return self._code
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            code = self.process.wait(timeout=15.0)
+            self._code = self.process.wait(timeout=15.0)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            code = -99
+            self._code = -99
+        self.executor.remove_node(self.node)
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.try_shutdown(context=self.context)
         self._log.close()
-        return code
+        return self._code

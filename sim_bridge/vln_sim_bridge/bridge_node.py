@@ -18,8 +18,8 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image
 from std_srvs.srv import Trigger
-
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
+
 from vln_core.errors import VlnError
 from vln_interfaces.msg import GroundTruth, LabelTable
 from vln_interfaces.srv import GeodesicDistance, PlaceRobot, SetScene

@@ -71,9 +71,13 @@ class ClearanceMap:
         for owner in np.unique(soup.owner[in_band]).tolist():
             chosen = soup.corners[in_band & (soup.owner == owner)]
             band = (MIN_OBSTACLE_HEIGHT, robot_height)
-            footprint = rasterise(chosen, low, shape, band)
+            first = np.floor((chosen.min(axis=(0, 1))[:2] - low) / CELL).astype(int) - 1
+            last = np.ceil((chosen.max(axis=(0, 1))[:2] - low) / CELL).astype(int) + 2
+            window = (slice(first[1], last[1]), slice(first[0], last[0]))
+            size = (last[1] - first[1], last[0] - first[0])
+            footprint = rasterise(chosen, low + CELL * first, size, band)
             # Closed furniture is solid although only its hull has triangles.
-            obstacle |= ndimage.binary_fill_holes(footprint) if owner else footprint
+            obstacle[window] |= ndimage.binary_fill_holes(footprint) if owner else footprint
         is_flat = (z_max < MIN_OBSTACLE_HEIGHT) & (z_min > -0.3)
         floor = rasterise(soup.corners[is_flat], low, shape, (-0.3, MIN_OBSTACLE_HEIGHT))
         if not floor.any():
