@@ -19,7 +19,7 @@ from vln_launch.parameters import typed_value
 
 logger = logging.getLogger('launch')
 
-MAX_INCLUDE_DEPTH = 50
+MAX_INCLUDE_DEPTH = 20
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Argument:
     default: str | None
     """Written as ros2 launch --show-args does; None when the argument is required."""
     is_conditional: bool
+
+
+def absolute(path: Path) -> Path:
+    """Return a path from the root, without '..' in it."""
+    return Path(os.path.abspath(path))
 
 
 def resolve(
@@ -68,7 +73,7 @@ def declared_arguments(path: Path) -> list[Argument]:
         LaunchError: A file is missing or malformed.
     """
     found: dict[str, Argument] = {}
-    for element in _declarations(path, Context(path.absolute(), os.environ), 0):
+    for element in _declarations(path, Context(absolute(path), os.environ), 0):
         name = substitutions.unescape(element.attributes['name'])
         if name not in found:
             found[name] = _argument(element, name)
@@ -92,12 +97,12 @@ def _declarations(path: Path, context: Context, depth: int) -> Iterator[Element]
                 pass  # it matters only where an included file's name depends on it
         elif element.tag == 'include' and depth < MAX_INCLUDE_DEPTH:
             try:
-                with context.inside(path.absolute()):
+                with context.inside(absolute(path)):
                     included = Path(_perform(element.attributes['file'], context))
             except SubstitutionError:
                 continue
-            if included.is_file():
-                with context.scope(), context.inside(included.absolute()):
+            if included.is_file() and included.suffix == '.xml':
+                with context.scope(), context.inside(absolute(included)):
                     yield from _declarations(included, context, depth + 1)
 
 
@@ -157,13 +162,13 @@ class _Resolver:
     """Walks the elements as upstream executes its actions."""
 
     def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
-        self.context = Context(path.absolute(), environment)
+        self.context = Context(absolute(path), environment)
         self.plans: list[ProcessPlan] = []
 
     def run_file(self, path: Path, depth: int) -> None:
         root = load(path)
         _check_syntax(root)
-        with self.context.inside(path.absolute()):
+        with self.context.inside(absolute(path)):
             self._run_all(root.children, depth)
 
     def _run_all(self, elements: list[Element], depth: int) -> None:
@@ -258,7 +263,7 @@ class _Resolver:
         declared = [argument.name for argument in declared_arguments(path)]
         for child in element.children:
             # As upstream, $(dirname) in here is already that of the included file.
-            with self.context.inside(path.absolute()):
+            with self.context.inside(absolute(path)):
                 name, value = self._get(child, 'name'), self._get(child, 'value')
             if name not in declared:
                 child.fail(
