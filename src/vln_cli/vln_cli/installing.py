@@ -98,5 +98,4 @@ def _settings_for_uv(pip: dict[str, str]) -> dict[str, str]:
         # As pip does: the best version of all indexes, not the first index that has any.
         settings['UV_INDEX_STRATEGY'] = 'unsafe-best-match'
     settings['UV_HTTP_TIMEOUT'] = pip.get('default-timeout', pip.get('timeout', '120'))
-    settings['UV_LINK_MODE'] = 'copy'
     return settings

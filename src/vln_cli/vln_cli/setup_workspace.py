@@ -7,14 +7,13 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shlex
 import shutil
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from vln_cli import environment, machine
+from vln_cli import building, environment, machine
 from vln_cli.installing import INSTALLING, install_requirements
 from vln_cli.paths import (
     BUILD,
@@ -22,7 +21,6 @@ from vln_cli.paths import (
     HABITAT,
     INSTALL,
     LOG,
-    OVERLAY,
     PYTHON,
     REQUIREMENTS,
     ROOT,
@@ -31,12 +29,9 @@ from vln_cli.paths import (
 )
 from vln_cli.steps import Log, Step, StepError, exclusive, hash_of, minutes, run_steps
 
-_PACKAGE_FILES = ('package.xml', 'setup.py', 'setup.cfg', 'CMakeLists.txt')
 _HABITAT_RECIPE = ROOT / 'sim_bridge' / 'habitat'
-_WORKSPACE_STEPS = ('build', 'environment', 'check')
+_WORKSPACE_STEPS = ('build', 'environment')
 _WHEELS = Path(__file__).with_name('wheels.py')
-
-
 _CHECK = """
 import cv2, networkx, numba, numpy, open3d, pydantic, scipy.ndimage, skfmm, sklearn.cluster, yaml
 import cv_bridge, rclpy, sensor_msgs.msg, tf2_ros, vln_core, vln_interfaces.action
@@ -211,10 +206,12 @@ def _steps(distribution: machine.Distribution | None, *, with_habitat: bool = Fa
         Step('models', 'their weights', models_key, stamps / 'models', install_models, True)
     )
 
-    def build(log: Log) -> None:
-        _build(log, distribution)
+    keys = building.package_keys(distribution, interfaces_base)
 
-    build_key = _sources_key(interfaces_base)
+    def build(log: Log) -> None:
+        building.build(log, distribution, keys)
+
+    build_key = hash_of(*keys, *keys.values())
     steps.append(
         Step('build', 'packages of the workspace', build_key, INSTALL / '.vln-stamp', build)
     )
@@ -236,30 +233,6 @@ def _steps(distribution: machine.Distribution | None, *, with_habitat: bool = Fa
             Step('habitat', 'habitat-sim', habitat_key, HABITAT / '.vln-stamp', _set_up_habitat)
         )
     return steps
-
-
-def package_folders(distribution: machine.Distribution | None) -> list[Path]:
-    """Return the folders of the workspace's packages on this kind of machine."""
-    bases = [ROOT / 'src', ROOT / 'sim_bridge', ROOT / 'tests']
-    folders = [file.parent for base in bases for file in base.glob('package.xml')]
-    folders += [file.parent for file in (ROOT / 'src').glob('*/package.xml')]
-    if distribution is None:
-        folders += [file.parent for file in OVERLAY.glob('*/package.xml')]
-    return sorted(folders)
-
-
-def _sources_key(base: str) -> str:
-    """Hash what a build depends on: with linked installs, not the content of Python files."""
-    folders = package_folders(machine.choose_distribution())
-    files = [folder / name for folder in folders for name in _PACKAGE_FILES]
-    for folder in folders:
-        for kind in ('msg', 'srv', 'action'):
-            files += folder.glob(f'{kind}/*.{kind}')
-    linked = []
-    for name in ('launch', 'config'):
-        linked += [str(file) for file in (ROOT / name).rglob('*')]
-    files = [file for file in (*files, ROOT / 'colcon.meta') if file.is_file()]
-    return hash_of(base, str(ROOT), *sorted(linked), files=files)
 
 
 def _install_system_packages(log: Log) -> None:
@@ -286,35 +259,10 @@ def _create_venv(log: Log, distribution: machine.Distribution | None) -> None:
     if distribution is not None:
         command.insert(3, '--system-site-packages')
     log.run(command)
-    # Installations are new from here on.
-    for stamp in (INSTALL / '.vln-stamp', ENVIRONMENT.with_suffix('.key')):
-        stamp.unlink(missing_ok=True)
-
-
-def _build(log: Log, distribution: machine.Distribution | None) -> None:
-    below = distribution.prefix if distribution else VENV
-    folders = [str(folder) for folder in package_folders(distribution)]
-    command = [str(PYTHON), '-m', 'colcon', '--log-base', str(LOG / 'colcon'), 'build']
-    command += ['--build-base', str(BUILD), '--install-base', str(INSTALL), '--symlink-install']
-    command += ['--base-paths', *folders, '--cmake-args', '-DBUILD_TESTING=OFF']
-    command += [f'-DPython3_EXECUTABLE={PYTHON}']
-    if shutil.which('ninja'):
-        command.append('-GNinja')
-    if distribution is None:
-        flags = '-O1 -g0'
-        command += ['-DVLN_PYTHON_ONLY=ON', f'-DCMAKE_C_FLAGS={flags}']
-        command.append(f'-DCMAKE_CXX_FLAGS={flags}')
-    clean = environment.bare_environment()
-    clean['PATH'] = os.pathsep.join([str(VENV / 'bin'), clean.get('PATH', os.defpath)])
-    clean['VIRTUAL_ENV'] = str(VENV)
-    # Without a number of its own colcon adds a load limit, which on a busy machine means that
-    # the code generators run one after the other.
-    clean.setdefault('MAKEFLAGS', f'-j{os.cpu_count() or 2}')
-    setup = shlex.quote(str(below / 'setup.bash'))
-    log.run(
-        ['bash', '-c', f'cd {shlex.quote(str(ROOT))} && . {setup} && exec "$@"', '-', *command],
-        clean,
-    )
+    # What was built for the old one may be of another Python.
+    for folder in (BUILD, INSTALL):
+        shutil.rmtree(folder, ignore_errors=True)
+    ENVIRONMENT.with_suffix('.key').unlink(missing_ok=True)
 
 
 def _set_up_habitat(log: Log) -> None:

@@ -33,7 +33,10 @@ def repair_cmake_files(prefix: Path, python_include: str, numpy_include: str) ->
         after = re.sub(_BUILD_NUMPY, lambda _: numpy_include, before)
         after = re.sub(_BUILD_INCLUDE, lambda _: python_include, after)
         if after != before:
-            file.write_text(after)
+            # A new file: the old one may be a link into the installer's cache.
+            partial = file.with_suffix('.partial')
+            partial.write_text(after)
+            partial.replace(file)
             num_changed += 1
     return num_changed
 
