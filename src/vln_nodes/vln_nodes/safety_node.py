@@ -53,7 +53,10 @@ class SafetyParameters:
     odom_frame: str = parameter('odom', 'Odometry frame.')
     base_frame: str = parameter('base_link', 'Body frame of the robot.')
     band: BodyBandConfig = field(default_factory=BodyBandConfig)
-    gate: SafetyConfig = field(default_factory=lambda: SafetyConfig(required_nodes=_NODES))
+    # With a period of 0.05 s the zero is out 0.25 s after the last good sample (SPEC 6).
+    gate: SafetyConfig = field(
+        default_factory=lambda: SafetyConfig(input_timeout=0.2, required_nodes=_NODES)
+    )
 
 
 class SafetyNode(StackNode):

@@ -1,0 +1,97 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files and messages must agree with the code that reads them."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from vln_core.control.safety import SafetyState
+from vln_core.outcome import EpisodeCode, GroundingCode, MotionCode
+from vln_interfaces.action import MoveAlong, MoveToPixel, Navigate, Spin
+from vln_interfaces.msg import SafetyStatus
+from vln_interfaces.srv import Ground
+from vln_nodes import parameter_files, parameters, qos
+
+ROOT = Path(__file__).resolve().parents[3]
+LAUNCH_FILES = sorted((ROOT / 'launch').rglob('*.launch.xml'))
+
+
+def _constants(message: type) -> dict[str, int]:
+    """Return the numeric constants of a message class."""
+    names = [name for name in dir(type(message)) + dir(message) if re.fullmatch('[A-Z][A-Z_0-9]*', name)]
+    return {name: getattr(message, name) for name in names if name != 'SLOT_TYPES'}
+
+
+@pytest.mark.parametrize(
+    ('message', 'codes'),
+    [
+        (MoveToPixel.Result, MotionCode),
+        (MoveAlong.Result, MotionCode),
+        (Spin.Result, MotionCode),
+        (Navigate.Result, EpisodeCode),
+        (Ground.Response, GroundingCode),
+        (SafetyStatus, SafetyState),
+    ],
+)
+def test_codes_equal_the_core(message: Any, codes: type[IntEnum]) -> None:
+    assert _constants(message) == {code.name: int(code) for code in codes}
+
+
+@pytest.mark.parametrize('name', ['vln.yaml', 'simulation.yaml'])
+def test_parameter_files_and_nodes_agree(name: str) -> None:
+    pytest.importorskip('vln_sim_bridge')
+    content = yaml.safe_load((ROOT / 'config' / 'params' / name).read_text())
+    nodes = parameter_files.nodes(with_bridge=name == 'simulation.yaml')
+    in_file = {
+        key.removeprefix('/**/'): set(value['ros__parameters']) for key, value in content.items()
+    }
+    declared = {
+        node: {
+            row.name
+            for row in parameters.rows(config)
+            if row.name not in parameter_files.BY_LAUNCH and row.default != []
+        }
+        for node, config in nodes.items()
+    }
+    assert in_file == {node: names for node, names in declared.items() if names}
+
+
+def test_every_parameter_is_described() -> None:
+    pytest.importorskip('vln_sim_bridge')
+    for node, config in parameter_files.nodes(with_bridge=True).items():
+        for row in parameters.rows(config):
+            assert row.description, f'{node}: {row.name}'
+
+
+@pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name)
+def test_launch_arguments_are_described(path: Path) -> None:
+    for argument in ElementTree.parse(path).getroot().iter('arg'):
+        if 'value' in argument.attrib:
+            continue
+        assert argument.get('description'), argument.get('name')
+        if argument.get('default') in ('true', 'false'):
+            choices = {choice.get('value') for choice in argument.iter('choice')}
+            assert choices == {'true', 'false'}, argument.get('name')
+
+
+def test_included_arguments_exist() -> None:
+    """A misspelt argument of an include would leave the default in force."""
+    for path in (ROOT / 'launch').glob('*.launch.xml'):
+        for include in ElementTree.parse(path).getroot().iter('include'):
+            file = include.get('file').replace('$(dirname)', str(path.parent))
+            there = {arg.get('name') for arg in ElementTree.parse(file).getroot().findall('arg')}
+            assert {arg.get('name') for arg in include.findall('arg')} <= there, file
+
+
+def test_topic_table_lists_every_topic_once() -> None:
+    names = [topic.name for topic in qos.TOPICS]
+    assert len(names) == len(set(names))
+    assert all(not name.startswith('/') for name in names)
+    assert qos.markdown_table().count('\n') == len(names) + 2
