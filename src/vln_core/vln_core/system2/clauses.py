@@ -110,14 +110,19 @@ class ClauseJudge:
         }.get(item.kind)
         return judge(index, item) if judge else ''
 
-    def _changed_room(self, index: int) -> Doorway | None:
+    def _changed_room(self, index: int) -> str:
+        """Return how the room was changed since item ``index`` became current, or ''."""
         start = self.start_of(index)
-        track = [p for w, p in zip(self.s.waypoints, self.s.track, strict=True) if w.id >= start]
-        for before, after in zip(track[:-1], track[1:], strict=True):
+        position = self._position(start)
+        for before, after in zip(
+            self.s.track[position:-1], self.s.track[position + 1 :], strict=True
+        ):
             doors = self.s.crossed(before, after, 1.2)
-            if doors:
-                return doors[-1]
-        return None
+            if doors and self.s.room_of_waypoint(start) != self.s.room:
+                return f'went through doorway {doors[-1].id}'
+        if self.s.room_of_waypoint(start) != self.s.room and self.moved_since(start) > 1.0:
+            return 'is in another room than before'
+        return ''
 
     def _exit(self, index: int, item: ProgressItem) -> str:
         start = self.start_of(index)
@@ -135,7 +140,7 @@ class ClauseJudge:
 
     def _enter(self, index: int, item: ProgressItem) -> str:
         crossed = self._changed_room(index)
-        if item.rooms:
+        if item.rooms and not (item.ordinal or item.side):
             weight = self.s.weight_of(self.s.room, item.rooms)
             start_room = self.s.room_of_waypoint(self.start_of(index))
             if weight >= 0.3 and (crossed or start_room == self.s.room):
@@ -146,13 +151,13 @@ class ClauseJudge:
         target = self.target_door(index)
         if target is not None:
             beyond = self.s.room_beyond(target, self.s.room)
-            if crossed is not None and crossed.id == target.id:
-                return f'went through doorway {target.id}'
+            if crossed == f'went through doorway {target.id}':
+                return crossed
             start_room = self.s.room_of_waypoint(self.start_of(index))
             if beyond is not None and beyond == start_room and beyond != self.s.room:
                 return f'stands beyond doorway {target.id}'
             return ''
-        return f'went through doorway {crossed.id}' if crossed else ''
+        return crossed
 
     def target_door(self, index: int) -> Doorway | None:
         """Return the doorway that "the second door on the left" means, or None while unclear."""

@@ -183,13 +183,13 @@ class FrontierScorer:
         return 1.5 if near < 1.2 else 0.0
 
     def _match_enter(self, item: ProgressItem, xy: NDArray[np.float64], room: object) -> float:
-        if item.rooms:
+        door = self.judge.target_door(item.index)
+        if item.rooms and door is None:
             belief = self.s.belief(room)
             start = self.s.room_of_waypoint(self.judge.start_of(item.index))
             if not belief:
                 return 0.6 if room != start else 0.1
             return 2.5 * self.s.weight_of(room, item.rooms) - (0.3 if room == start else 0.0)
-        door = self.judge.target_door(item.index)
         if door is None:
             return 0.6 if room != self.s.room else 0.0
         start = self.s.room_of_waypoint(self.judge.reference(item.index).waypoint)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from vln_core.context import ClauseKind, ProgressItem
 from vln_core.errors import PlannerError
 from vln_core.system2 import lexicon as lx
-from vln_core.vocabulary import _singular, object_names, room_names
+from vln_core.vocabulary import _singular, canonical_room, object_names, room_names
 
 MAX_WORDS = 400
 MAX_ITEMS = 40
@@ -254,6 +254,7 @@ def _unknown_noun(words: list[str], start: int) -> tuple[str, int]:
         if (
             word in lx.CONJUNCTIONS
             or word in lx.EMPTY_NOUNS
+            or _singular(word) in lx.EMPTY_NOUNS
             or word in lx.DETERMINERS
             or word in lx.BLOCKERS
             or word in lx.NEGATORS
@@ -378,7 +379,8 @@ def _is_turn_phrase(words: list[str]) -> str:
     """Return the direction of "take a right", "make your second left", "go left", else ''."""
     text = ' '.join(words)
     if re.search(
-        r'\b(turn (right |left )?around|u.?turn|turn back|turn 180|about face|180 degrees)', text
+        r'\b(turn (right |left |all the way )?around|u.?turn|turn back|turn 180|about face|180 degrees)',
+        text,
     ):
         return 'around'
     if re.match(r'(?:take|make|hang|do)\b[\w -]{0,30}?\b(left|right)\b', text):
@@ -416,6 +418,10 @@ def _asked_clauses(words: list[str]) -> list[Clause]:
     turn = _is_turn_phrase(words)
     if turn:
         kind = ClauseKind.TURN
+    elif verb == 'turn' and not {'left', 'right', 'around'} & set(words):
+        kind = ClauseKind.GO  # "turn into the kitchen"
+    elif verb == 'keep' and re.search(r'\bon (?:the|your) (?:left|right)\b', ' '.join(words)):
+        kind = ClauseKind.PASS  # "keep the sofa on your left"
     first = Clause(words=list(words), kind=kind, direction=turn, distance=_distance(words))
     clauses = [first]
     for phrase in _phrases(words):
@@ -431,6 +437,11 @@ def _asked_clauses(words: list[str]) -> list[Clause]:
         elif new_kind is not None and kind in (ClauseKind.GO,):
             current.kind = new_kind
         if phrase.path == 'from' and kind is ClauseKind.GO and current.kind is ClauseKind.GO:
+            if phrase.rooms and 'into' in words and current is first:
+                # "go from the kitchen into the hall" leaves before it enters
+                left = Clause(words=['from', *phrase.words], kind=ClauseKind.EXIT)
+                left.rooms = list(phrase.rooms)
+                clauses.insert(0, left)
             continue  # "away from the bed" names where one leaves, not where one goes
         if phrase.path == 'with' and current.kind is ClauseKind.GO and current.is_bare:
             continue
@@ -443,7 +454,58 @@ def _asked_clauses(words: list[str]) -> list[Clause]:
     if first.kind is ClauseKind.GO and not first.direction:
         if any(w in ('straight', 'forward', 'ahead') for w in first.words[:4]):
             first.direction = 'straight'
-    return clauses
+    if first.kind is ClauseKind.GO and first.direction in ('left', 'right'):
+        if not (first.landmarks or first.rooms):
+            first.kind = ClauseKind.TURN
+    return _merge_doors(clauses, words)
+
+
+def _merge_doors(clauses: list[Clause], words: list[str]) -> list[Clause]:
+    """Make one clause of a doorway and the room that it leads to or out of."""
+    text = ' '.join(words)
+    first = clauses[0]
+    if first.landmarks[:1] == ['doorway'] and first.kind in (ClauseKind.TURN, ClauseKind.GO):
+        if re.match(r'(take|use)\b.*door|\w+ in (the|that|your)\b', text):
+            first.kind = ClauseKind.ENTER
+            first.direction = ''
+    for clause in clauses:
+        if clause.landmarks[:1] == ['doorway'] and clause.kind is ClauseKind.ENTER:
+            _place_door(clause, text)
+    merged: list[Clause] = []
+    for clause in clauses:
+        before = merged[-1] if merged else None
+        if before is None or not _is_same_passage(before, clause):
+            merged.append(clause)
+            continue
+        door = before if before.landmarks[:1] == ['doorway'] else clause
+        other = clause if door is before else before
+        door.kind = other.kind
+        door.rooms = list(other.rooms) or door.rooms
+        door.words = before.words if len(before.words) >= len(clause.words) else clause.words
+        if other.kind is ClauseKind.EXIT and not (door.ordinal or door.side or door.direction):
+            door.landmarks = []
+        merged[-1] = door
+    return merged
+
+
+def _is_same_passage(a: Clause, b: Clause) -> bool:
+    doors = [c for c in (a, b) if c.landmarks[:1] == ['doorway'] and c.kind is ClauseKind.ENTER]
+    if len(doors) != 1:
+        return False
+    other = b if doors[0] is a else a
+    goes = other.kind in (ClauseKind.ENTER, ClauseKind.EXIT)
+    return goes and bool(other.rooms) and not other.landmarks
+
+
+def _place_door(clause: Clause, text: str) -> None:
+    """Read "at the end of the hall" and "straight ahead" as the place of a door."""
+    end = re.search(r'\bend\b(?: of (?:the |this )?(\w+(?: room)?))?', text)
+    if end:
+        clause.ordinal = clause.ordinal or -1
+        room = canonical_room(end.group(1)) if end.group(1) else None
+        clause.rooms = [r for r in clause.rooms if r != room]
+    elif re.search(r'\b(straight|ahead|in front of you)\b', text) and not clause.side:
+        clause.direction = 'straight'
 
 
 def _take_direction(clause: Clause, phrase: _Phrase) -> None:
@@ -506,6 +568,7 @@ def understand(text: str) -> list[Clause]:
                 continue
         clauses += _read_verb_clause(piece)
         _resolve_there(clauses, told)
+        _resolve_it(clauses)
     clauses = [c for c in clauses if not _is_noise(c)]
     if not any(_says_something(c) for c in clauses):
         raise PlannerError(
@@ -547,6 +610,16 @@ def _resolve_there(clauses: list[Clause], told: list[Clause]) -> None:
         return
     clauses[-1].landmarks, clauses[-1].rooms = list(told[-1].landmarks), list(told[-1].rooms)
     clauses[-1].kind = ClauseKind.APPROACH
+
+
+def _resolve_it(clauses: list[Clause]) -> None:
+    """Let "go to it" mean the landmark named last."""
+    if len(clauses) < 2 or not clauses[-1].is_bare or 'it' not in clauses[-1].words:
+        return
+    if clauses[-1].words[-2:-1] in (['to'], ['reach'], ['approach'], ['towards'], ['toward']):
+        clauses[-1].landmarks = list(clauses[-2].landmarks)
+        clauses[-1].rooms = list(clauses[-2].rooms)
+        clauses[-1].kind = ClauseKind.APPROACH
 
 
 def _is_noise(clause: Clause) -> bool:

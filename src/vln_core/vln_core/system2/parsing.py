@@ -84,7 +84,11 @@ def record_of(found: LooseObject) -> DecisionRecord:
         RecordError: Something is missing or wrong; names the member.
     """
     value = {_NAMES.get(str(k).lower(), str(k).lower()): v for k, v in found.value.items()}
-    if len(value) == 1 and isinstance(next(iter(value.values())), Mapping) and 'action' not in value:
+    if (
+        len(value) == 1
+        and isinstance(next(iter(value.values())), Mapping)
+        and 'action' not in value
+    ):
         inner = next(iter(value.values()))
         if 'action' in inner:
             value = dict(inner)

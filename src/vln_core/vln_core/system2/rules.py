@@ -197,10 +197,15 @@ class _Turn:
             return self._record(Stop(), f'this is the {goal.rooms[0]} (weight {weight:.2f})')
         return None
 
-    def _pursue_goal(self, index: int, is_goal: bool) -> DecisionRecord | None:
-        """Go to the goal object where one is known that fits the clauses, or stop there."""
-        left = self.c.waypoints_left
-        for candidate in goal_candidates(self.s, self.judge, index, is_last_chance=left <= 4):
+    def _pursue_goal(
+        self, index: int, is_goal: bool, anything: bool = False
+    ) -> DecisionRecord | None:
+        """Go to the goal object where one is known that fits the clauses, or stop there.
+
+        With ``anything`` an instance will do that contradicts what was said about it.
+        """
+        anything = anything or self.c.waypoints_left <= 4
+        for candidate in goal_candidates(self.s, self.judge, index, is_last_chance=anything):
             thing = candidate.thing
             near = surface_distance(self.s.xy, thing)
             arrive = min(self.config.arrive, 0.8 * self.c.stop_radius)
@@ -234,10 +239,9 @@ class _Turn:
         best = scorer.best()
         if best is None and index < len(self.items) - 1:
             self._skip_open('nothing unexplored is left for it; only the goal is searched now')
-            goal = self._pursue_goal(len(self.items) - 1, True)
-            return goal if goal is not None else self._give_up()
         if best is None:
-            return self._give_up()
+            last = self._pursue_goal(len(self.items) - 1, True, anything=True)
+            return last if last is not None else self._give_up()
         back = self._backtrack(best.view.id, best.reason)
         if back is not None:
             return back

@@ -9,6 +9,7 @@ no doorway joins its two ends into one room, one that crosses a doorway joins th
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 
@@ -76,6 +77,15 @@ class Doorway:
             return True
         detour = np.hypot(*(a - self.centre)) + np.hypot(*(b - self.centre)) - np.hypot(*(b - a))
         return slack > 0.0 and float(detour) <= slack
+
+
+_TOLD_LENGTH = re.compile(r'(\d+\.\d) m away')
+
+
+def _told_length(rationale: str) -> float | None:
+    """Return the length of the way that the planner noted when it chose to go there, metres."""
+    match = _TOLD_LENGTH.search(rationale)
+    return float(match.group(1)) if match else None
 
 
 class _Union:
@@ -151,10 +161,8 @@ class Situation:
         self._rooms.join(node, end)
 
     def _link(self) -> None:
-        for before, after in zip(self.waypoints[:-1], self.waypoints[1:], strict=True):
-            self._chain(
-                ('w', before.id), self._at[before.id], ('w', after.id), self._at[after.id], 1.2
-            )
+        self._link_moves()
+        self._link_panorama()
         for door in self.doorways:
             origin = self._at.get(door.state.best_view[0])
             if origin is None:
@@ -175,6 +183,54 @@ class Situation:
                     ('w', view.seen_from), self._at[view.seen_from], ('v', view.id),
                     np.array([view.x, view.y]), 0.4,
                 )  # fmt: skip
+
+    def _link_moves(self) -> None:
+        """Join the ends of moves that were straight; of others the way is not known."""
+        ways = {n.step: _told_length(n.rationale) for n in self.context.history}
+        for before, after in zip(self.waypoints[:-1], self.waypoints[1:], strict=True):
+            a, b = self._at[before.id], self._at[after.id]
+            straight = float(np.hypot(*(b - a)))
+            way = ways.get(before.id)
+            if way is not None and way > 1.25 * straight + 0.7:
+                continue
+            if way is None and straight > 4.0:
+                continue
+            self._chain(('w', before.id), a, ('w', after.id), b, 1.2)
+        by_place: dict[int, int] = {}
+        for waypoint in self.waypoints:
+            first = by_place.setdefault(waypoint.place, waypoint.id)
+            if first == waypoint.id:
+                continue
+            if not self.crossed(self._at[first], self._at[waypoint.id]):
+                near = np.hypot(*(self._at[first] - self._at[waypoint.id])) < 1.5
+                if near and waypoint.place >= 0:
+                    self._rooms.join(('w', first), ('w', waypoint.id))
+
+    def _link_panorama(self) -> None:
+        """Join the robot with what it sees from here."""
+        if not self.waypoints:
+            return
+        tform = self.context.global_tform_odom
+        for detection in self.context.panorama.detections:
+            if detection.position_odom is None:
+                continue
+            spot = (tform @ np.append(detection.position_odom, 1.0))[:2]
+            near = [
+                (float(np.hypot(*(np.asarray(o.position)[:2] - spot))), o.id, o)
+                for o in self.things
+                if o.category == detection.category
+            ]
+            gap, _, thing = min(near, default=(9.0, 0, None), key=lambda n: n[:2])
+            if thing is None or gap > 0.7:
+                continue
+            if thing.category != DOORWAY:
+                self._chain(('w', self.here), self.xy, ('o', thing.id), spot, 0.0)
+                continue
+            for door in self.doorways:
+                if door.id == thing.id and not [
+                    d for d in self.crossed(self.xy, door.centre) if d.id != door.id
+                ]:
+                    self._rooms.join(('w', self.here), ('door', door.id, door.side(self.xy)))
 
     # ------------------------------------------------------------------- rooms
 
