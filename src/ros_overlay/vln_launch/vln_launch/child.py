@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from vln_launch.commands import ProcessPlan
 
@@ -54,8 +55,27 @@ class Stream:
     """One output pipe of a child and the part of a line that has come so far."""
 
     child: Child
+    pipe: IO[bytes]
     is_error: bool
     rest: bytes = b''
+    is_dry: bool = False
+    """Whether the last read found nothing."""
+
+    def read(self) -> list[bytes] | None:
+        """Return the lines that have come; None at the end, when the pipe is closed.
+
+        An unfinished last line is kept back until the end.
+        """
+        self.is_dry = True
+        try:
+            data = os.read(self.pipe.fileno(), 65536)
+        except BlockingIOError:
+            return []
+        if not data:
+            return None
+        self.is_dry = False
+        *lines, self.rest = (self.rest + data).split(b'\n')
+        return lines
 
 
 @dataclass

@@ -11,9 +11,9 @@ _TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 
 def join(base: str | None, namespace: str | None) -> str | None:
     """Return a namespace below a base, absolute; None when neither is given."""
-    if base is None and namespace is None:
-        return None
     if namespace is None:
+        if base is None:
+            return None
         joined = base
     elif not base or namespace.startswith('/'):
         joined = namespace

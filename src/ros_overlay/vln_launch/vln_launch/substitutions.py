@@ -127,7 +127,7 @@ def _parse_substitution(text: str, position: int) -> tuple[Substitution, int]:
     if not match:
         raise SubstitutionError(f"no function name after '$(' in '{text}'")
     position = match.end()
-    arguments = []
+    arguments: list[tuple[str | Substitution, ...]] = []
     while True:
         while position < len(text) and text[position].isspace():
             position += 1

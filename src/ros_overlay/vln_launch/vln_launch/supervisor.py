@@ -20,6 +20,7 @@ SIGTERM_AFTER = 2.5
 """Seconds from SIGINT to SIGTERM. With the next one, everything is gone in less than 5 s."""
 SIGKILL_AFTER = 1.0
 """Seconds from SIGTERM to SIGKILL."""
+MAX_READS_AT_EXIT = 64
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -73,7 +74,7 @@ class Supervisor:
             if key.data is None:
                 self._on_wake(wake_read)
             else:
-                self._read(key.fileobj, key.data)
+                self._read(key.data)
         self._reap()
         now = time.monotonic()
         for child in self._children:
@@ -128,7 +129,7 @@ class Supervisor:
         self._say('INFO', label, f'process started with pid [{child.process.pid}]')
         for pipe, is_error in ((child.process.stdout, False), (child.process.stderr, True)):
             os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, selectors.EVENT_READ, Stream(child, is_error))
+            self._selector.register(pipe, selectors.EVENT_READ, Stream(child, pipe, is_error))
 
     def _reap(self) -> None:
         for child in self._children:
@@ -143,6 +144,8 @@ class Supervisor:
 
     def _on_exit(self, child: Child) -> None:
         label, process = child.plan.label, child.process
+        # What the process left behind in its group goes with it.
+        child.send(signal.SIGKILL)
         self._drain(child)
         code = process.returncode
         if code == 0:
@@ -154,8 +157,6 @@ class Supervisor:
                 label,
                 f"process has died [pid {process.pid}, exit code {code}, cmd '{words}'].",
             )
-        # What the process left behind in its group goes with it.
-        child.send(signal.SIGKILL)
         if self._stopping:
             return
         if child.respawn_wanted():
@@ -187,19 +188,20 @@ class Supervisor:
 
     # -- output -----------------------------------------------------------------------------------
 
-    def _read(self, pipe: IO[bytes], stream: Stream) -> None:
-        try:
-            data = os.read(pipe.fileno(), 65536)
-        except BlockingIOError:
+    def _read(self, stream: Stream) -> None:
+        """Print what has come."""
+        lines = stream.read()
+        if lines is None:
+            self._close(stream)
             return
-        if data:
-            *lines, stream.rest = (stream.rest + data).split(b'\n')
-        else:
-            lines = [stream.rest] if stream.rest else []
-            self._selector.unregister(pipe)
-            pipe.close()
         for line in lines:
             self._print_line(stream, line)
+
+    def _close(self, stream: Stream) -> None:
+        if stream.rest:
+            self._print_line(stream, stream.rest)
+        self._selector.unregister(stream.pipe)
+        stream.pipe.close()
 
     def _drain(self, only: Child | None = None) -> None:
         """Print what is in the pipes, then close them."""
@@ -207,20 +209,13 @@ class Supervisor:
             stream = key.data
             if stream is None or (only is not None and stream.child is not only):
                 continue
-            while not key.fileobj.closed:
-                try:
-                    data = os.read(key.fileobj.fileno(), 65536)
-                except BlockingIOError:
-                    data = b''
-                if not data:
-                    if stream.rest:
-                        self._print_line(stream, stream.rest)
-                    self._selector.unregister(key.fileobj)
-                    key.fileobj.close()
+            # Not for ever: somebody else may hold the pipe and go on writing.
+            for _ in range(MAX_READS_AT_EXIT):
+                self._read(stream)
+                if stream.is_dry:
                     break
-                *lines, stream.rest = (stream.rest + data).split(b'\n')
-                for line in lines:
-                    self._print_line(stream, line)
+            if not stream.pipe.closed:
+                self._close(stream)
 
     def _print_line(self, stream: Stream, line: bytes) -> None:
         output = stream.child.plan.output

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
+from tf2_messages import matrix, message, nanoseconds, stamp, values
 from tf2_py import BufferCore
-from transforms import matrix, message, nanoseconds, stamp, values
 
 TOLERANCE = 1e-9
 

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 from rclpy.duration import Duration
+from tf2_messages import message, stamp, values
 from tf2_py import (
     BufferCore,
     ConnectivityException,
@@ -14,7 +15,6 @@ from tf2_py import (
     LookupException,
     TransformException,
 )
-from transforms import message, stamp, values
 
 NAN = float('nan')
 

@@ -13,6 +13,7 @@ from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
+from tf2_messages import message, stamp, values
 from tf2_ros import (
     Buffer,
     ExtrapolationException,
@@ -22,7 +23,6 @@ from tf2_ros import (
     TransformListener,
 )
 from tf2_ros.buffer_interface import TransformRegistration, TypeException
-from transforms import message, stamp, values
 
 DISCOVERY = 10.0
 
