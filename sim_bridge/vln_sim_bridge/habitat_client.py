@@ -265,7 +265,11 @@ class _Wire:
         return data
 
     def _last_words(self) -> str:
-        self._process.wait(timeout=5.0)
+        try:
+            self._process.wait(timeout=2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors='replace').strip().splitlines()
         return f'exit code {self._process.returncode}; {lines[-1] if lines else "it said nothing"}'
