@@ -30,6 +30,8 @@ COMMANDS: dict[str, Command] = {
     'run': Command('run', 'run one executable of a package'),
     'go': Command('go', 'give a running stack an instruction and watch it'),
     'teleop': Command('teleop', 'drive by keyboard, through the safety process'),
+    'memory': Command('memory', 'show, export and compare stores of the memory'),
+    'bench': Command('bench', 'measure one part of the stack: memory ...'),
     'test': Command('testing', 'lint, types and all tests, in lanes'),
     'env': Command('environment', 'print the shell lines that set the environment'),
 }

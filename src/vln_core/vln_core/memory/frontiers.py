@@ -214,6 +214,7 @@ class FrontierTracker:
             if gap <= limit and i not in owner and known_id not in used:
                 owner[i] = known_id
                 used.add(known_id)
+        self.dirty |= self.current.keys()
         self.current = {}
         for i, frontier in enumerate(found):
             number = owner.get(i)

@@ -99,6 +99,23 @@ class Journal:
         self._connection.close()
 
 
+def map_id_of(path: Path) -> str:
+    """Return the map that a store belongs to.
+
+    Raises:
+        MemoryStoreError: There is no such file, or it is not a readable store.
+    """
+    if not path.is_file():
+        raise MemoryStoreError(f'there is no memory store {path}')
+    _inspect(path, None)
+    connection = sqlite3.connect(path)
+    try:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'map_id'").fetchone()
+        return str(row[0])
+    finally:
+        connection.close()
+
+
 def encode(value: Any) -> bytes:
     """Return canonical JSON: the same value gives the same bytes."""
     return json.dumps(value, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode(
@@ -142,7 +159,7 @@ def _open(path: Path, map_id: str) -> sqlite3.Connection:
         raise MemoryStoreError(f'memory store {path} cannot be opened: {error}') from error
 
 
-def _inspect(path: Path, map_id: str) -> None:
+def _inspect(path: Path, map_id: str | None) -> None:
     try:
         # A plain connection, so that a WAL left by a crash is recovered; nothing is written by us.
         connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
@@ -173,8 +190,8 @@ def _inspect(path: Path, map_id: str) -> None:
             f'memory store {path} is damaged or not a store ({error}); '
             'move it away, it is not overwritten'
         ) from error
-    if stored is None or stored[0] != map_id:
-        found = None if stored is None else stored[0]
+    if map_id is not None and (stored is None or stored[0] != map_id):
+        found = '' if stored is None else stored[0]
         raise MemoryStoreError(
             f'memory store {path} belongs to map "{found}", not to "{map_id}"; '
             'choose the store of this map, or another file'

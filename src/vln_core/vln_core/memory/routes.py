@@ -96,6 +96,12 @@ class Reach:
         self._previous[:] = -1
         self._previous[region] = cells[previous, 0] * region.shape[1] + cells[previous, 1]
 
+    def sees(
+        self, start_xy: NDArray[np.float64], ends_xy: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return (N,) bool: is the line from a point (2,) to each of (N, 2) free of obstacles."""
+        return self._space.lines_free(start_xy, ends_xy)
+
     def lengths_to(self, points_xy: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (N,) lengths of the ways to the cells nearest to (N, 2) points; inf: none."""
         points = np.asarray(points_xy, dtype=np.float64).reshape(-1, 2)

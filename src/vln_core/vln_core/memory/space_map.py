@@ -137,7 +137,11 @@ class SpaceMap:
         free_mask = floor.reshape(self.shape) & ~occupied
         evidence = self.evidence.astype(np.int16)
         evidence[occupied] = np.minimum(evidence[occupied] + _OCCUPIED_STEP, _OCCUPIED_CAP)
-        evidence[free_mask] = np.maximum(evidence[free_mask] - _FREE_STEP, _FREE_CAP)
+        # A wall on the border of two cells is hit now in one, now in the other: seeing the one
+        # does not clear the other, or walls would get holes.
+        beside = cv2.dilate(occupied.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+        cleared = free_mask & ~(beside & (evidence > 0))
+        evidence[cleared] = np.maximum(evidence[cleared] - _FREE_STEP, _FREE_CAP)
         self.evidence = evidence.astype(np.int8)
         self.seen |= occupied | free_mask
         self._stand(base)

@@ -19,6 +19,9 @@ from vln_core.memory.config import MemoryConfig
 from vln_core.memory.frontiers import Frontier, FrontierTracker
 from vln_core.memory.routes import Reach
 
+# A waypoint farther from an opening than this hardly saw what lies there, metres.
+_SIGHT = 8.0
+
 
 @dataclass
 class Waypoint:
@@ -74,19 +77,30 @@ def list_viewpoints(
                 caption=captions.get(f'w{waypoint.id}', ''),
             )
         )
-    result += [_opening(n, f, here, captions) for n, f in sorted(frontiers.current.items())]
+    spots = np.array([w.pose[:2] for w in listed])
+    for number, frontier in sorted(frontiers.current.items()):
+        origin = listed[_viewer(frontier, spots, reach)].id
+        result.append(_opening(number, frontier, origin, here, captions))
     return tuple(result)
 
 
+def _viewer(frontier: Frontier, spots: NDArray[np.float64], reach: Reach) -> int:
+    """Return the row of the newest waypoint in sight of an opening, else of the nearest."""
+    place = np.array([frontier.x, frontier.y])
+    gaps = np.hypot(*(spots - place).T)
+    in_sight = np.flatnonzero(reach.sees(place, spots) & (gaps <= _SIGHT))
+    return int(in_sight[-1]) if len(in_sight) else int(np.argmin(gaps))
+
+
 def _opening(
-    number: int, frontier: Frontier, here: Waypoint, captions: Mapping[str, str]
+    number: int, frontier: Frontier, origin: int, here: Waypoint, captions: Mapping[str, str]
 ) -> ViewpointState:
     return ViewpointState(
         f'f{number}',
         frontier.x,
         frontier.y,
         False,
-        here.id,
+        origin,
         frontier.path_length,
         bearing_to(here.pose, frontier.x, frontier.y),
         frontier.width,
