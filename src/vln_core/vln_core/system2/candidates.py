@@ -51,7 +51,7 @@ def wanted_rooms(judge: ClauseJudge) -> tuple[str, ...]:
     if goal.rooms:
         return goal.rooms
     for item in reversed(judge.items[:-1]):
-        if item.kind is ClauseKind.ENTER and item.rooms:
+        if item.kind in (ClauseKind.ENTER, ClauseKind.FIND) and item.rooms:
             return item.rooms[:1]
         if item.kind in (ClauseKind.EXIT, ClauseKind.ENTER, ClauseKind.PASS):
             break
@@ -83,10 +83,14 @@ def _judge_one(
     if room == situation.room:
         score += 0.4
     open_items = [i for i in judge.items[index:-1] if i.status.is_open]
-    hard = [i for i in open_items if i.kind not in (ClauseKind.GO, ClauseKind.FIND)]
+    hard = [
+        i
+        for i in open_items
+        if i.kind is not ClauseKind.GO and not (i.kind is ClauseKind.FIND and not i.rooms)
+    ]
     if hard:
         # The route is not walked yet: only a candidate in the room it leads to may cut it short.
-        steps_in = [i for i in hard if i.kind is ClauseKind.ENTER and i.rooms]
+        steps_in = [i for i in hard if i.kind in (ClauseKind.ENTER, ClauseKind.FIND) and i.rooms]
         near = surface_distance(situation.xy, thing)
         fits = wanted and situation.weight_of(room, wanted) >= 0.4
         if not (fits and steps_in == hard[-len(steps_in) :] and len(hard) == len(steps_in)):
