@@ -7,6 +7,8 @@ All coordinates are ROS world (x, y on the floor, z up, metres); only the GLB fi
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import math
 import os
@@ -201,10 +203,28 @@ def labels_of(scene: Scene) -> dict[int, Label]:
 
 
 def cache_folder() -> Path:
-    """Return the folder of generated scenes: in ``$VLN_CACHE``, or below ``~/.cache``."""
+    """Return the folder of generated scenes: in ``$VLN_CACHE``, or below ``~/.cache``.
+
+    Each state of the generator has a folder of its own, so that a scene is never older than the
+    code that is said to have made it.
+    """
     root = os.environ.get('VLN_CACHE')
     base = Path(root).expanduser() if root else Path.home() / '.cache' / 'vln'
-    return base / 'scenes'
+    return base / 'scenes' / _generator_digest()
+
+
+@functools.cache
+def _generator_digest() -> str:
+    package = Path(__file__).parent
+    sources = [
+        *(package / 'apartments').glob('*.py'),
+        package / 'imported.py',
+        package / 'episodes.py',
+    ]
+    digest = hashlib.sha256()
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def resolve_scene(name: str | Path) -> Path:
