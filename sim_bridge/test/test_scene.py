@@ -96,9 +96,9 @@ def test_cache_is_whole_or_absent(tmp_path, monkeypatch):
 
     with pytest.raises(SceneError, match='on the way'):
         scenes._cached('a', fail)
-    assert list((tmp_path / 'scenes').iterdir()) == []
+    assert list(scenes.cache_folder().iterdir()) == []
     target = scenes._cached('a', make)
-    assert target == tmp_path / 'scenes' / 'a'
+    assert target == scenes.cache_folder() / 'a'
     assert scenes._cached('a', fail) == target  # made once
     assert len(calls) == 1
     assert [path.name for path in target.parent.iterdir()] == ['a']
