@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from vln_interfaces.msg import Panorama as PanoramaMsg
 
 from vln_nodes import conversions, memory_conversions, qos
 from vln_nodes.calls import Caller, NoAnswer
+from vln_nodes.motion_gate import MotionGate
 
 _TIMEOUT = 20.0
 
@@ -33,8 +35,9 @@ _TIMEOUT = 20.0
 class RosLegs:
     """Port Legs: actions of the controller node."""
 
-    def __init__(self, node: Node, caller: Caller) -> None:
+    def __init__(self, node: Node, caller: Caller, gate: MotionGate | None = None) -> None:
         self._caller = caller
+        self._gate = gate or MotionGate()
         self._pixel = ActionClient(node, MoveToPixel, 'move_to_pixel')
         self._along = ActionClient(node, MoveAlong, 'move_along')
         self._spin = ActionClient(node, Spin, 'spin')
@@ -49,23 +52,54 @@ class RosLegs:
         goal.goal.panorama_id, goal.goal.view = panorama.id, view
         goal.goal.u_px, goal.goal.v_px = int(pixel_uv[0]), int(pixel_uv[1])
         goal.goal.confidence = 1.0
-        return self._drive(self._pixel, goal, 'move_to_pixel')
+        what = f'drive to pixel ({pixel_uv[0]}, {pixel_uv[1]}) of view {view}'
+        return self._drive(self._pixel, goal, 'move_to_pixel', what)
 
     def move_along(self, route: Sequence[tuple[float, float]]) -> MotionOutcome:
         """Drive along points of the odometry frame."""
         points = [conversions.point_msg((x, y, 0.0)) for x, y in route]
-        return self._drive(self._along, MoveAlong.Goal(route=points), 'move_along')
+        end = f' to ({route[-1][0]:.1f}, {route[-1][1]:.1f})' if route else ''
+        what = f'drive along {len(points)} points{end}'
+        return self._drive(self._along, MoveAlong.Goal(route=points), 'move_along', what)
 
     def spin(self, angle: float) -> MotionOutcome:
         """Turn in place."""
-        return self._drive(self._spin, Spin.Goal(angle=float(angle)), 'spin')
+        return self._drive(self._spin, Spin.Goal(angle=float(angle)), 'spin', '')
 
     def halt(self) -> None:
         """Return when no goal is active any more, which the calls above have waited for."""
 
-    def _drive(self, client: ActionClient, goal: Any, name: str) -> MotionOutcome:
+    def _drive(self, client: ActionClient, goal: Any, name: str, what: str) -> MotionOutcome:
+        """Run a goal; a pause ends it where the robot is, and going on sends what is left of it.
+
+        Args:
+            client: Of the action.
+            goal: Of the action.
+            name: Of the action.
+            what: The motion in words; empty for one that nobody needs to approve of.
+        """
+        travelled, asks = 0.0, bool(what)
+        while True:
+            if not self._gate.enter(what, self._caller.token, asks=asks):
+                # A refusal like any other: System 2 chooses something else in the same turn.
+                text = 'the operator refused this motion: choose another action'
+                return MotionOutcome(MotionCode.NO_PATH, text, travelled)
+            asks = False
+            run = _Interruptible(self._gate)
+            outcome = self._run(client, goal, name, run)
+            travelled += outcome.travelled
+            if not (run.was_interrupted and outcome.code is MotionCode.CANCELLED):
+                return replace(outcome, travelled=travelled)
+            if isinstance(goal, Spin.Goal) and run.remaining is not None:
+                goal = Spin.Goal(angle=math.copysign(run.remaining, goal.angle))
+
+    def _run(
+        self, client: ActionClient, goal: Any, name: str, run: _Interruptible
+    ) -> MotionOutcome:
         try:
-            result = self._caller.action(client, goal, name)
+            result = self._caller.action(
+                client, goal, name, run.is_interrupted, run.on_feedback
+            )  # fmt: skip
         except NoAnswer as error:
             return MotionOutcome(MotionCode.NOT_READY, str(error))
         if result is None:
@@ -75,6 +109,22 @@ class RosLegs:
         return MotionOutcome(
             MotionCode(result.error_code), result.error_msg, result.travelled, goal_xy
         )
+
+
+class _Interruptible:
+    """One goal on its way: whether a pause ended it, and what was left of it."""
+
+    def __init__(self, gate: MotionGate) -> None:
+        self._gate = gate
+        self.was_interrupted = False
+        self.remaining: float | None = None
+
+    def is_interrupted(self) -> bool:
+        self.was_interrupted = self.was_interrupted or self._gate.is_paused
+        return self.was_interrupted
+
+    def on_feedback(self, message: Any) -> None:
+        self.remaining = float(message.feedback.remaining)
 
 
 class RosEyes:

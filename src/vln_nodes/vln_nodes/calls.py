@@ -52,27 +52,46 @@ class Caller:
         finally:
             client.remove_pending_request(future)
 
-    def action(self, client: ActionClient, goal: Any, name: str) -> Any:
+    def action(
+        self,
+        client: ActionClient,
+        goal: Any,
+        name: str,
+        is_interrupted: Callable[[], bool] = lambda: False,
+        on_feedback: Callable[[Any], None] | None = None,
+    ) -> Any:
         """Send a goal and return the result when it has ended; None if it was not accepted.
 
         Cancelling the episode cancels the goal and waits for its end, so that the robot stands.
+
+        Args:
+            client: Of the action.
+            goal: What to send.
+            name: Of the action, for messages.
+            is_interrupted: Once true, the goal is cancelled; its result is returned all the same.
+            on_feedback: Called in the executor's thread.
 
         Raises:
             NoAnswer: There is no server, or it vanished.
             Cancelled: The episode was cancelled.
         """
         self._await_server(client.server_is_ready, name)
-        handle = self.wait(client.send_goal_async(goal), SERVER_TIMEOUT, f'action {name}')
+        sending = client.send_goal_async(goal, feedback_callback=on_feedback)
+        handle = self.wait(sending, SERVER_TIMEOUT, f'action {name}')
         if not handle.accepted:
             return None
         future = handle.get_result_async()
         missing_since: float | None = None
+        is_ending = False
         while not self._done_within(future, _POLL):
             if self.token.is_cancelled:
                 cancelled = handle.cancel_goal_async()
                 self._done_within(cancelled, 1.0)
                 self._done_within(future, 3.0)
                 self.token.check()
+            if not is_ending and is_interrupted():
+                is_ending = True
+                handle.cancel_goal_async()
             now = time.monotonic()
             missing_since = None if client.server_is_ready() else (missing_since or now)
             if missing_since is not None and now - missing_since > 2.0:

@@ -11,6 +11,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
+from std_srvs.srv import SetBool
 from vln_core.navigator import (
     CancelToken,
     EpisodeResult,
@@ -27,6 +28,7 @@ from vln_nodes import memory_conversions, parameters, qos, runtime
 from vln_nodes.adapters import RosEyes, RosLegs, RosMemory, RosPointer
 from vln_nodes.base import StackNode
 from vln_nodes.calls import Caller
+from vln_nodes.motion_gate import MotionGate
 from vln_nodes.parameters import parameter
 
 
@@ -40,13 +42,15 @@ class System2Parameters:
 
 
 class System2Node(StackNode):
-    """Offers the action ``navigate``; publishes ``decisions``."""
+    """Offers ``navigate``, and ``system2/*`` to pause and to approve; publishes ``decisions``."""
 
     def __init__(self) -> None:
         super().__init__('system2')
         self._config = parameters.load(self, System2Parameters())
         self._caller = Caller(self)
-        legs = RosLegs(self, self._caller)
+        self._shown: dict[str, object] = {'state': 'idle', 'step': 0, 'text': ''}
+        self._gate = MotionGate(self._show)
+        legs = RosLegs(self, self._caller, self._gate)
         eyes = RosEyes(self, self._caller, legs)
         pointer = RosPointer(self, self._caller)
         self._memory = RosMemory(
@@ -67,6 +71,10 @@ class System2Node(StackNode):
         self._num_episodes = 0
         self._worker = runtime.Worker(self, 'navigator')
         self._decisions = self.create_publisher(DecisionRecord, 'decisions', qos.EVENTS)
+        self.create_service(SetBool, 'system2/pause', self._on_pause)
+        self.create_service(SetBool, 'system2/require_approval', self._on_require_approval)
+        self.create_service(SetBool, 'system2/approve', self._on_approve)
+        self._show()
         self._server = ActionServer(
             self,
             Navigate,
@@ -135,13 +143,40 @@ class System2Node(StackNode):
         if handle is not None and handle.is_active:
             feedback = Navigate.Feedback(step=event.step, state=event.state, text=event.text)
             handle.publish_feedback(feedback)
-        self.report(state=event.state, step=event.step, text=event.text)
+        self._shown = {'state': event.state, 'step': event.step, 'text': event.text}
+        self._show()
         if event.trace is not None:
             message = memory_conversions.decision_msg(
                 event.trace, episode_id=self._memory.episode_id, planner=self._config.planner
             )
             self._decisions.publish(message)
             self.get_logger().info(f'{event.step}: {message.action_text} -> {event.text}')
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._gate.pause(request.data)
+        response.success = True
+        response.message = 'the robot stands until resumed' if request.data else 'resumed'
+        return response
+
+    def _on_require_approval(
+        self, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        self._gate.require_approval(request.data)
+        response.success = True
+        response.message = f'motions {"need approval" if request.data else "begin by themselves"}'
+        return response
+
+    def _on_approve(
+        self, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        response.success = self._gate.answer(request.data)
+        word = 'approved' if request.data else 'refused'
+        response.message = word if response.success else 'no motion waits for approval'
+        return response
+
+    def _show(self) -> None:
+        """Say in the diagnostics what the navigator does, and whether it waits for people."""
+        self.report(**self._shown, gate=self._gate.state, pending=self._gate.pending)
 
     def close(self) -> None:
         """Cancel what runs; the controller stands still when its goal is cancelled."""
