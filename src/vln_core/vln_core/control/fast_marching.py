@@ -284,15 +284,16 @@ def _smooth(
 ) -> NDArray[np.float64]:
     grid, config = space.grid, space.config
     clearance = space.clearance.astype(np.float64)
+    corner = np.array(grid.origin) + 0.5 * grid.config.cell
+    if len(cells) < 2:
+        cells = np.repeat(cells, 2, axis=0)
+    cells[0] = (np.array(space.start_xy) - corner) / grid.config.cell
+    if goal_xy is not None:
+        cells[-1] = (np.array(goal_xy) - corner) / grid.config.cell
     pulled = pull_string(cells, clearance, config.hard_clearance + 0.5 * config.comfort)
     dense = resample(pulled, 1.0)
     relaxed = relax(dense, clearance, config.hard_clearance + 0.5 * config.comfort, 12)
-    corner = np.array(grid.origin) + 0.5 * grid.config.cell
-    path = relaxed * grid.config.cell + corner
-    path[0] = space.start_xy
-    if goal_xy is not None:
-        path[-1] = goal_xy
-    return path
+    return relaxed * grid.config.cell + corner
 
 
 def _same_cell(

@@ -17,7 +17,6 @@ from vln_core.control.body_band import free_way
 from vln_core.control.safety_config import SafetyConfig, SafetyState
 from vln_core.errors import ConfigError
 
-
 __all__ = ['SafetyConfig', 'SafetyDecision', 'SafetyGate', 'SafetyState']
 
 
