@@ -293,8 +293,14 @@ def _phrases(words: list[str]) -> list[_Phrase]:
     out = [_Phrase('', [])]
     index = 0
     while index < len(words):
+        named = _match(words, index)
+        if named and named[2] > 1:
+            # "chest of drawers" is a name, its "of" no path
+            out[-1].words += words[index : index + named[2]]
+            index += named[2]
+            continue
         hit = _path_at(words, index)
-        if hit and not _match(words, index):
+        if hit and not named:
             out.append(_Phrase(hit[0], []))
             index += hit[1]
             continue
