@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vln_core.evaluation.report import DecisionReport, EpisodeReport
 from vln_core.outcome import EpisodeCode, GroundingCode, MotionCode
 from vln_interfaces.msg import DecisionRecord, Panorama, ProgressRecord
-from vln_nodes.conversions import world_graph_from_msg
+from vln_nodes.memory_conversions import graph_of
 from vln_sim_bridge.plan_picture import PlanPicture
 
 from vln_cli.demo_client import Recording, positions
@@ -37,7 +37,7 @@ def episode_report(
     """
     plan = PlanPicture(folder)
     if recording.graph is not None:
-        plan.draw_memory(world_graph_from_msg(recording.graph))
+        plan.draw_memory(graph_of(recording.graph))
     plan.draw_path(positions(recording))
     if goal is not None:
         plan.draw_goal(goal)
