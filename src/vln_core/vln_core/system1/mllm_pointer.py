@@ -155,7 +155,7 @@ class MllmPointer:
         """
         sent = prepare(rgb, self.config.max_side_px, pad_square=self.config.pad_square)
         text = self._ask(
-            _jpeg(sent, self.config.jpeg_quality), prompt(target, self.convention, sent)
+            jpeg_of(sent, self.config.jpeg_quality), prompt(target, self.convention, sent)
         )
         answer = parse_answer(text, is_point=self.convention.is_point)
         if answer is None:
@@ -227,7 +227,12 @@ def endpoint(config: MllmPointerConfig) -> Ask:
     return ask
 
 
-def _jpeg(picture: SentPicture, quality: int) -> bytes:
+def jpeg_of(picture: SentPicture, quality: int) -> bytes:
+    """Return the picture as a JPEG file.
+
+    Raises:
+        PerceptionError: It could not be compressed.
+    """
     is_done, data = cv2.imencode(
         '.jpg', cv2.cvtColor(picture.rgb, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality]
     )
