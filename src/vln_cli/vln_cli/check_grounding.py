@@ -70,7 +70,7 @@ def draw(
 
 
 def error_of(trial: Trial, name: str) -> float | None:
-    """Return how far the answer lies from the truth in a convention, as a fraction of the diagonal.
+    """Return how far the answer lies from the truth, as a fraction of the diagonal.
 
     None where the answer cannot be read in this convention.
     """
