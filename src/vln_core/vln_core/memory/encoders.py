@@ -217,14 +217,14 @@ class TransformersEncoder:
 
 
 class WordsEncoder:
-    """Counted words, hashed into 512 numbers; synonyms of the vocabulary count as one word."""
+    """Counted words, hashed into 384 numbers; synonyms of the vocabulary count as one word."""
 
     name = 'words'
-    dimension = 512
+    dimension = 384
     _SKIP = frozenset('a an and at by for from in is it its of on or the then to with'.split())
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (N, 512) unit rows; 0 for a text without words."""
+        """Return (N, 384) unit rows; 0 for a text without words."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             words = [w for w in ''.join(c if c.isalnum() else ' ' for c in text.lower()).split()]

@@ -80,7 +80,7 @@ def _object(store: MemoryStore, object_id: int) -> bytes | None:
     if node is None:
         return None
     data = asdict(node)
-    if node.place < 0:
+    if not np.isfinite(node.place_distance):
         data['place_distance'] = None
     data['position'] = objects.positions[object_id].tolist()
     data['extent'] = objects.extents[object_id].tolist()

@@ -88,12 +88,13 @@ class SpaceMap:
     def cells_of(self, points_xy: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return (N, 2) row and column of (N, 2) points in metres; may lie outside the grid."""
         points = np.asarray(points_xy, dtype=np.float64).reshape(-1, 2)
-        return np.floor((points[:, ::-1] - self.origin[::-1]) / self.cell).astype(np.int64)
+        # Counted from the frame's origin first: the array's corner must not change a rounding.
+        return np.floor(points[:, ::-1] / self.cell).astype(np.int64) - self.first_cell
 
     def points_of(self, cells_rc: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return (N, 2) centres, metres, of (N, 2) cells given as row and column."""
         cells = np.asarray(cells_rc, dtype=np.float64).reshape(-1, 2)
-        return (cells[:, ::-1] + 0.5) * self.cell + np.asarray(self.origin)
+        return ((cells + self.first_cell)[:, ::-1] + 0.5) * self.cell
 
     def inside(self, cells_rc: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return (N,) bool: which cells lie in the grid."""
@@ -164,8 +165,8 @@ class SpaceMap:
     def _flat(self, points: NDArray[np.float32]) -> NDArray[np.int32]:
         """Return (N,) flat cell indices of (2, N) points that lie in the grid."""
         scale = 1.0 / self.cell
-        columns = np.floor((points[0] - self.origin[0]) * scale).astype(np.int32)
-        rows = np.floor((points[1] - self.origin[1]) * scale).astype(np.int32)
+        columns = np.floor(points[0] * scale).astype(np.int32) - self.first_cell[1]
+        rows = np.floor(points[1] * scale).astype(np.int32) - self.first_cell[0]
         return rows * np.int32(self.shape[1]) + columns
 
     def _grow(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:

@@ -130,7 +130,14 @@ class WorldGraphStore:
     def _contain(self, seen: list[int], base_xy: tuple[float, float], space: SpaceMap) -> None:
         """Put objects into the place with the nearest anchor that has a free line to them."""
         around = self.objects.near(*base_xy, self._config.containment_distance)
-        changed = sorted({*seen, *map(int, around)} & self.objects.nodes.keys())
+        gaps = np.hypot(*(self.objects.positions[around, :2] - base_xy).T)
+        # Of the others only those can change that the new anchor is nearer to than their own.
+        closer = {
+            int(i)
+            for i, gap in zip(around, gaps, strict=True)
+            if gap < self.objects.nodes[int(i)].place_distance - 1e-6
+        }
+        changed = sorted((closer | set(seen)) & self.objects.nodes.keys())
         for gone, place in self.objects.merged:
             if place in self.places.nodes:
                 self.places.nodes[place].objects.discard(gone)
@@ -178,7 +185,9 @@ class WorldGraphStore:
                 self.places.touch(old.id)
             self.places.nodes[place].objects.add(object_id)
         self.places.touch(place)
-        node.place, node.place_distance, node.containment = place, float(gaps[pick]), containment
+        node.place, node.containment = place, containment
+        # A place behind a wall is a makeshift: any anchor with a free line is better.
+        node.place_distance = float('inf') if is_behind_wall else float(gaps[pick])
         self.objects.touch(object_id)
 
     def place_of_anchor(self, anchor: int) -> int:

@@ -1,0 +1,279 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""``./vln bench memory``: speed, size, durability, context and refusals of the memory.
+
+Times are wall clock; those of writes are without the disk's own flush, which is stated beside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vln_cli import bench_memory_scenes as scenes
+
+Metrics = dict[str, Any]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the benchmark; the last line with ``--json`` is ``{"name", "metrics"}``."""
+    options = _parser().parse_args(list(argv))
+    metrics: Metrics = {}
+    curves: dict[str, list[tuple[float, float]]] = {}
+    with tempfile.TemporaryDirectory(prefix='vln_bench_memory_') as folder:
+        for name, part in _PARTS.items():
+            started = time.perf_counter()
+            metrics.update(part(options, Path(folder), curves))
+            _say(options, f'{name}: {time.perf_counter() - started:.0f} s')
+    metrics['seed'] = options.seed
+    if options.json:
+        print(json.dumps({'name': 'memory', 'metrics': metrics}))
+        return 0
+    for name, value in metrics.items():
+        print(f'{name:36s} {value}')
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name, points in curves.items():
+        scenes.plot(points, name, options.output / f'memory_{name.split()[0]}.png')
+    print(f'plots: {options.output}')
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='vln bench memory', description='Measure the memory.')
+    parser.add_argument('--json', action='store_true', help='print one JSON object as last line')
+    parser.add_argument('--seed', type=int, default=0, help='of all random choices (0)')
+    parser.add_argument('--places', type=int, default=10_000, help='places of the large graph')
+    parser.add_argument('--kills', type=int, default=300, help='runs of the kill -9 campaign')
+    parser.add_argument('--malformed', type=int, default=10_000, help='malformed updates to try')
+    parser.add_argument('--steps', type=int, default=5000, help='steps of the growth curve')
+    parser.add_argument('--output', type=Path, default=Path('runs/bench'), help='folder of plots')
+    return parser
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
+    print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
+
+
+def _p95(values: Sequence[float]) -> float:
+    return round(float(np.percentile(np.asarray(values), 95)) * 1e3, 3)
+
+
+def _scale(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+    result: Metrics = {}
+    sizes = [n for n in (100, 1000) if n < options.places] + [options.places]
+    for places in sizes:
+        store = scenes.large_store(places, folder / f'{places}.db', options.seed)
+        update, flush = _time_updates(store, options.seed)
+        retrieve = _time_retrieval(store, options.seed)
+        curves.setdefault('update_ms over places', []).append((places, _p95(update)))
+        curves.setdefault('retrieve_ms over places', []).append((places, _p95(retrieve)))
+        store.close()
+    result['update_ms_p95'] = _p95(update)
+    result['update_flush_ms_p95'] = _p95(flush)
+    result['retrieve_ms_p95'] = _p95(retrieve)
+    result['scale_places'] = options.places
+    result['scale_objects'] = options.places * 10
+    return result
+
+
+def _time_updates(store: Any, seed: int) -> tuple[list[float], list[float]]:
+    rng = np.random.default_rng(seed)
+    update, flush = [], []
+    for k in range(200):
+        look, pose = scenes.random_look(store, rng, k)
+        started = time.perf_counter()
+        scenes.update_graph(store, look, pose, k)
+        spent = time.perf_counter() - started
+        update.append(spent - store.journal.flush_seconds)
+        flush.append(store.journal.flush_seconds)
+    return update, flush
+
+
+def _time_retrieval(store: Any, seed: int) -> list[float]:
+    rng = np.random.default_rng(seed + 1)
+    places = sorted(store.graph.places.nodes)
+    store.retriever.refresh(store.graph, set(places))
+    times = []
+    for k in range(200):
+        query = f'find the {scenes.CATEGORIES[k % len(scenes.CATEGORIES)]} number {k}'
+        current = int(rng.choice(places))
+        started = time.perf_counter()
+        found = store.retriever.retrieve(store.graph, query, k, current)
+        times.append(time.perf_counter() - started)
+        assert len(found) == store.config.max_places
+    return times
+
+
+def _size(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+    def grow(places: int, objects: int) -> int:
+        tracemalloc.start()
+        store = scenes.large_store(places, None, options.seed, objects_per_place=objects)
+        store.snapshot()
+        used = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return used
+
+    bare, full = grow(1000, 0), grow(1000, 10)
+    return {
+        'bytes_per_place': round(bare / 1000),
+        'bytes_per_object': round((full - bare) / 10_000),
+    }
+
+
+def _map_and_context(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+    from vln_core.memory.config import MemoryConfig
+    from vln_core.memory.store import MemoryStore
+
+    store = MemoryStore(encoder='words')
+    raw = {
+        k: MemoryStore(MemoryConfig(use_world_graph=False, window=k), encoder='words')
+        for k in (3, 5, 10, -1)
+    }
+    for one in (store, *raw.values()):
+        one.begin(scenes.INSTRUCTION, scenes.items())
+    tokens: dict[int, list[int]] = {k: [] for k in (*raw, 0)}
+    step_ms = []
+    for step, look in enumerate(scenes.episode(40, options.seed)):
+        started = time.perf_counter()
+        store.observe(look)
+        context = store.context()
+        step_ms.append(time.perf_counter() - started)
+        tokens[0].append(scenes.context_tokens(context))
+        scenes.finish(store, step)
+        for k, one in raw.items():
+            scenes.observe_window_only(one, look)
+            tokens[k].append(scenes.window_tokens(one))
+            scenes.finish(one, step)
+    curves['tokens over the steps of an episode'] = list(enumerate(map(float, tokens[0])))
+    drawn = []
+    for _ in range(60):
+        started = time.perf_counter()
+        store.map_image()
+        drawn.append(time.perf_counter() - started)
+    mean = {k: float(np.mean(v)) for k, v in tokens.items()}
+    return {
+        'map_image_ms_p95': _p95(drawn),
+        'observe_and_context_ms_p95': _p95(step_ms),
+        'tokens_per_decision': round(mean[0], 1),
+        'tokens_per_decision_last_10': round(float(np.mean(tokens[0][-10:])), 1),
+        'tokens_full_history': round(mean[-1], 1),
+        **{f'tokens_raw_k{k}': round(mean[k], 1) for k in (3, 5, 10)},
+        'token_reduction_vs_full_history': round(1.0 - mean[0] / mean[-1], 4),
+    }
+
+
+def _growth(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+    """Return the cost of a whole step (observe to conclude) as an episode goes on and on."""
+    from vln_core.memory.store import MemoryStore
+
+    store = MemoryStore(encoder='words', path=folder / 'growth.db')
+    store.begin(scenes.INSTRUCTION, scenes.items())
+    times = []
+    for step in range(options.steps):
+        look = scenes.wandering_look(step, options.seed)
+        started = time.perf_counter()
+        store.observe(look)
+        flush = store.journal.flush_seconds
+        store.context()
+        scenes.finish(store, step)
+        times.append(time.perf_counter() - started - flush)
+    store.close()
+    blocks = [times[k : k + 50] for k in range(0, len(times), 50)]
+    curves['step_ms over steps'] = [
+        (50.0 * k, float(np.median(b)) * 1e3) for k, b in enumerate(blocks)
+    ]
+    second = blocks[min(1, len(blocks) - 1)]
+    return {
+        'step_ms_at_50': round(float(np.median(second)) * 1e3, 3),
+        f'step_ms_at_{options.steps}': round(float(np.median(blocks[-1])) * 1e3, 3),
+    }
+
+
+def _kills(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+    chooser = random.Random(options.seed)
+    lost = 0
+    for run in range(options.kills):
+        path = folder / f'kill_{run}.db'
+        acknowledged = _kill_one(path, chooser.uniform(0.02, 0.4))
+        lost += int(not scenes.holds(path, acknowledged))
+        for left in folder.glob(f'kill_{run}.db*'):
+            left.unlink()
+    return {'kill_runs': options.kills, 'kill_lost': lost}
+
+
+def _kill_one(path: Path, delay: float) -> int:
+    """Fork a writer, kill it at a random moment; return how many writes it had acknowledged."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        try:
+            scenes.write_forever(path, lambda: os.write(writer, b'.'))
+        finally:
+            os._exit(1)
+    os.close(writer)
+    try:
+        os.read(reader, 1)  # it is writing now
+        time.sleep(delay)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    count = 1
+    while True:
+        block = os.read(reader, 65536)
+        if not block:
+            break
+        count += len(block)
+    os.close(reader)
+    return count
+
+
+def _malformed(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+    from vln_core.errors import MemoryStoreError
+    from vln_core.memory.export import to_dict
+    from vln_core.memory.fuzz import malformed_updates
+    from vln_core.memory.store import MemoryStore
+
+    store = MemoryStore(encoder='words')
+    store.begin(scenes.INSTRUCTION, scenes.items())
+    for step, look in enumerate(scenes.episode(3, options.seed)):
+        store.observe(look)
+        scenes.finish(store, step)
+    before = json.dumps(to_dict(store), sort_keys=True)
+    refused = tried = 0
+    for _, update in malformed_updates(
+        store, np.random.default_rng(options.seed), options.malformed
+    ):
+        tried += 1
+        try:
+            update()
+        except MemoryStoreError as error:
+            refused += int(bool(str(error)))
+    unchanged = json.dumps(to_dict(store), sort_keys=True) == before
+    return {
+        'malformed_tried': tried,
+        'malformed_refused': refused if unchanged else 0,
+        'malformed_left_no_trace': unchanged,
+    }
+
+
+_PARTS: dict[str, Callable[[argparse.Namespace, Path, dict[str, Any]], Metrics]] = {
+    'kill -9': _kills,
+    'scale': _scale,
+    'size': _size,
+    'map and context': _map_and_context,
+    'growth': _growth,
+    'malformed': _malformed,
+}
