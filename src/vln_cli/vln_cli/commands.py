@@ -32,6 +32,7 @@ COMMANDS: dict[str, Command] = {
     'teleop': Command('teleop', 'drive by keyboard, through the safety process'),
     'memory': Command('memory', 'show, export and compare stores of the memory'),
     'check-grounding': Command('check_grounding', 'which box convention does the model speak'),
+    'eval': Command('eval', 'run and score the benchmarks: run, score, report'),
     'bench': Command('bench', 'measure one part of the stack: memory ...'),
     'test': Command('testing', 'lint, types and all tests, in lanes'),
     'env': Command('environment', 'print the shell lines that set the environment'),

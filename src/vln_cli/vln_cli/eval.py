@@ -1,0 +1,85 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""``./vln eval run|score|report``: the benchmarks of the field, with provenance and pictures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_RATES = ('SR', 'OSR', 'SPL', 'RGS', 'RGSPL', 'nDTW', 'SDTW')
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the subcommand; 0 done, 2 something is wrong."""
+    from vln_core.errors import VlnError
+
+    options = _parser().parse_args(list(argv))
+    try:
+        return int(options.run(options))
+    except VlnError as error:
+        print(f'vln eval: {error}', file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='vln eval', description='Benchmarks and their metrics.')
+    commands = parser.add_subparsers(dest='command', required=True)
+    score = commands.add_parser('score', help='score a results file made elsewhere')
+    score.add_argument('file', type=Path, help='R2R, REVERIE or R2R-CE results')
+    score.add_argument('--data', type=Path, required=True, help='folder of splits and graphs')
+    score.add_argument('--split', required=True, help='such as val_unseen')
+    score.add_argument(
+        '--preset', default='', choices=['', 'r2r', 'reverie', 'r2r-ce'],
+        help='protocol; found out from the file where not given',
+    )  # fmt: skip
+    score.add_argument('--rows', type=Path, help='also write the per-episode rows as JSON lines')
+    score.add_argument('--json', action='store_true', help='one JSON object as the last line')
+    score.set_defaults(run=_score)
+    return parser
+
+
+def _score(options: argparse.Namespace) -> int:
+    from vln_core.evaluation.scoring import score_file
+
+    started = time.monotonic()
+    scores = score_file(options.file, options.data, options.split, options.preset)
+    for note in scores.notes:
+        print(f'note: {note}', file=sys.stderr)
+    if options.rows:
+        lines = [json.dumps(row, allow_nan=True) for row in scores.rows]
+        options.rows.write_text('\n'.join(lines) + '\n', encoding='utf-8')
+    seconds = time.monotonic() - started
+    print_result(scores.preset, len(scores.rows), scores.metrics, seconds, options.json)
+    return 0
+
+
+def print_result(
+    preset: str,
+    episodes: int,
+    metrics: Mapping[str, float | None],
+    seconds: float,
+    as_json: bool,
+) -> None:
+    """Print the means as one line of JSON, or as a table for people."""
+    if as_json:
+        result = {
+            'preset': preset, 'episodes': episodes, 'metrics': dict(metrics),
+            'seconds': round(seconds, 3),
+        }  # fmt: skip
+        print(json.dumps(result))
+        return
+    print(f'{preset}: {episodes} episodes in {seconds:.1f} s')
+    for name, value in metrics.items():
+        if value is not None:
+            print(
+                f'  {name:6s}' + (f'{100 * value:8.2f} %' if name in _RATES else f'{value:8.2f} m')
+            )
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
