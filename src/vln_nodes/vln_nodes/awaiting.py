@@ -34,11 +34,14 @@ class Changed:
         self.group = ReentrantCallbackGroup()
         self._timer = node.create_timer(
             _POLL, self.notify, clock=STEADY, callback_group=self.group
-        )  # fmt: skip
+        )
+        self._timer.cancel()  # runs only while somebody waits
 
     def notify(self) -> None:
         """Let everybody look again."""
         waiting, self._waiting = self._waiting, []
+        if not waiting:
+            self._timer.cancel()
         for future in waiting:
             future.set_result(None)
 
@@ -55,6 +58,8 @@ class Changed:
                 return False
             future: Future = Future()
             self._waiting.append(future)
+            if self._timer.is_canceled():
+                self._timer.reset()
             await future
         return True
 

@@ -9,11 +9,15 @@ import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import ReliabilityPolicy
+from rclpy.subscription import Subscription
 from vln_core.errors import ConfigError
 
 from vln_nodes import qos
@@ -44,6 +48,23 @@ class StackNode(Node):
         )
         self._health_publisher = self.create_publisher(DiagnosticArray, 'diagnostics', qos.EVENTS)
         self._health_timer = self.create_timer(1.0, self._publish_health, clock=STEADY)
+
+    def create_publisher(self, *args: Any, **kwargs: Any) -> Publisher:
+        """Create a publisher without QoS events, each of which costs time in every wait."""
+        kwargs.setdefault(
+            'event_callbacks', PublisherEventCallbacks(use_default_callbacks=False)
+        )  # fmt: skip
+        return super().create_publisher(*args, **kwargs)
+
+    def create_subscription(self, *args: Any, **kwargs: Any) -> Subscription:
+        """Create a subscription; warnings of QoS that does not fit are kept for sensors only."""
+        profile = args[3] if len(args) > 3 else kwargs.get('qos_profile')
+        is_sensor = getattr(profile, 'reliability', None) == ReliabilityPolicy.BEST_EFFORT
+        if not is_sensor:
+            kwargs.setdefault(
+                'event_callbacks', SubscriptionEventCallbacks(use_default_callbacks=False)
+            )
+        return super().create_subscription(*args, **kwargs)
 
     def report(self, *, error: str = '', warning: str = '', **values: object) -> None:
         """Set what the node says about itself; no error and no warning means that it is well."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import queue
 import signal
 import sys
 import threading
@@ -71,8 +72,17 @@ def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) 
         args: Command line; ``sys.argv`` by default.
     """
     stop = threading.Event()
+    # An Event must not be set in a signal handler: its lock may be held by the interrupted code.
+    inbox: queue.SimpleQueue[None] = queue.SimpleQueue()
+    is_running = False
+
+    def on_signal(*_: object) -> None:
+        inbox.put(None)
+        if not is_running:
+            raise KeyboardInterrupt  # leave at once, unless some import swallows it
+
     for number in _SIGNALS:
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, on_signal)
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     nodes: list[StackNode] = []
     runners: list[_Runner] = []
@@ -82,8 +92,9 @@ def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) 
             nodes.append(factory())
             forward_logging(nodes[-1].get_logger(), 'vln_core')
             forward_logging(nodes[-1].get_logger(), 'vln_nodes')
-        runners = [_Runner(node, stop) for node in nodes]
-        stop.wait()
+        is_running = True
+        runners = [_Runner(node, stop, inbox) for node in nodes]
+        inbox.get()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except VlnError as error:
@@ -109,9 +120,12 @@ def main(*factories: Callable[[], StackNode]) -> None:
 class _Runner:
     """A node's executor in a thread of its own."""
 
-    def __init__(self, node: StackNode, stop: threading.Event) -> None:
+    def __init__(
+        self, node: StackNode, stop: threading.Event, inbox: queue.SimpleQueue[None]
+    ) -> None:
         self._node = node
         self._stop = stop
+        self._inbox = inbox
         self._code = 0
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(node)
@@ -132,6 +146,7 @@ class _Runner:
             self._code = 1
         finally:
             self._stop.set()
+            self._inbox.put(None)
             self._close_node()
 
     def _close_node(self) -> None:

@@ -83,6 +83,7 @@ class SafetyNode(StackNode):
         self._status = SafetyStatus(state=SafetyStatus.STARTING, message='starting')
         self._status_time = 0.0
         self._started = steady_now()
+        self._looked = 0.0
         self._is_emergency = False
         kind = TwistStamped if config.enable_stamped_cmd_vel else Twist
         command = qos.COMMAND_LOCKSTEP if config.lockstep else qos.COMMAND
@@ -210,7 +211,7 @@ class SafetyNode(StackNode):
     def _on_timer(self) -> None:
         now = steady_now()
         is_looking = now - self._started < _SOLITUDE
-        if self.count_publishers('cmd_vel') > 1:
+        if now - self._looked > 0.5 and self._is_second_master():
             if now - self._started < 5.0:
                 raise ConfigError(
                     f'{self.resolve_topic_name("cmd_vel")} has another publisher: a second stack '
@@ -227,6 +228,10 @@ class SafetyNode(StackNode):
             stamp = self.get_clock().now().nanoseconds
             self._send(stamp, decision.v, decision.w)
             self._show(decision.state, decision.message, decision.source, (decision.v, decision.w))
+
+    def _is_second_master(self) -> bool:
+        self._looked = steady_now()
+        return self.count_publishers('cmd_vel') > 1
 
     def _advance(self) -> None:
         """Lock-step: release the present tick if its data and its command are here."""
