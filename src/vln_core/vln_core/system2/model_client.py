@@ -138,6 +138,8 @@ class ModelClient:
                 f'left alone for {self.profile.breaker_pause:g} s',
                 is_transient=True,
             )
+        if self._sdk is None:
+            self._sdk = make_sdk(self.profile, self._find_key())
         started = self._clock()
         self.usage.calls += 1
         try:
@@ -231,8 +233,6 @@ class ModelClient:
 
     def _within(self, arguments: dict[str, Any], deadline: float) -> Reply:
         """Run one request in a thread and wait for it no longer than allowed."""
-        if self._sdk is None:
-            self._sdk = make_sdk(self.profile, self._find_key())
         sdk = self._sdk
         answers: queue.Queue[Reply | BaseException] = queue.Queue(1)
         is_wanted = threading.Event()

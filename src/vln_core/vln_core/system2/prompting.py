@@ -19,7 +19,7 @@ from vln_core.memory.tokens import text_tokens
 from vln_core.system2.situation import wrap
 
 _VERSION = re.compile(r'\{#\s*version:\s*(\d+)\s*#\}')
-_FENCE = re.compile(r'</?\s*data\b[^>]*>?', re.IGNORECASE)
+_FENCE = re.compile(r'<\s*/?\s*data\b[^>]*>?', re.IGNORECASE)
 # Characters that each part may take; together they keep a prompt below 6,000 tokens of text.
 LIMITS = {
     'instruction': 2400, 'progress': 2600, 'views': 4200, 'memory': 3600, 'window': 1200,

@@ -31,7 +31,7 @@ def make_sdk(profile: ModelProfile, key: str) -> Any:
     """Return the SDK's client; it makes no retries of its own."""
     import openai
 
-    return openai.OpenAI(
+    sdk = openai.OpenAI(
         api_key=key or 'none',
         base_url=profile.base_url,
         max_retries=0,
@@ -39,6 +39,9 @@ def make_sdk(profile: ModelProfile, key: str) -> Any:
             profile.stall_timeout, connect=min(10.0, profile.stall_timeout), write=30.0
         ),
     )
+    # The SDK imports its parts when they are first touched; that must not count as waiting.
+    _ = sdk.chat.completions.create
+    return sdk
 
 
 def encode_messages(
