@@ -1,0 +1,114 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""``./vln bench legs``: goals without contact, faults to zero, time of grid, replan and loop."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vln_cli import paths
+
+PARTS = ('goals', 'grid', 'replan', 'faults', 'loop')
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the benchmark; 0 unless something was touched."""
+    options = _parser().parse_args(list(argv))
+    sys.path.insert(0, str(paths.ROOT / 'tests' / 'benchmarks'))
+    legs = importlib.import_module('legs')
+    metrics: dict[str, Any] = {}
+    tally = None
+    for part in options.parts:
+        began = time.perf_counter()
+        if part == 'goals':
+            scenes = [f'apartment:{k}' for k in range(options.first_scene,
+                                                      options.first_scene + options.scenes)]  # fmt: skip
+            tally = legs.run_goals(
+                [*scenes, 'small_house'], options.goals, options.seed,
+                say=lambda text: _say(options, text),
+            )  # fmt: skip
+            metrics |= _goal_metrics(tally)
+        elif part == 'grid':
+            metrics |= legs.time_grid('apartment:0', options.seed)
+        elif part == 'replan':
+            metrics |= legs.time_replan(
+                ['apartment:0', 'apartment:1', 'small_house'], options.seed
+            )
+        else:
+            faults = importlib.import_module('legs_faults')
+            if part == 'faults':
+                metrics |= faults.measure_faults(
+                    options.repeats, say=lambda text: _say(options, text)
+                )
+            else:
+                metrics |= faults.measure_loop(options.loop_seconds)
+        _say(options, f'{part}: {time.perf_counter() - began:.0f} s')
+    metrics = {name: _rounded(value) for name, value in metrics.items()}
+    if options.json:
+        print(json.dumps({'name': 'legs', 'metrics': metrics}))
+    else:
+        for name, value in metrics.items():
+            print(f'{name:32s} {value}')
+        if tally is not None and tally.errors:
+            options.output.mkdir(parents=True, exist_ok=True)
+            print(f'plot: {_plot(tally, options.output / "legs_errors.png")}')
+    return 1 if tally is not None and tally.collisions else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='vln bench legs', description=__doc__)
+    parser.add_argument('--json', action='store_true', help='print one JSON object as last line')
+    parser.add_argument('--seed', type=int, default=0, help='of all random choices (0)')
+    parser.add_argument('--goals', type=int, default=2000, help='random pixel goals in all')
+    parser.add_argument('--scenes', type=int, default=20, help='apartments beside the small house')
+    parser.add_argument('--first-scene', type=int, default=0, help='seed of the first apartment')
+    parser.add_argument('--repeats', type=int, default=20, help='injections of each fault')
+    parser.add_argument(
+        '--loop-seconds', type=float, default=120.0, help='length of the loop test'
+    )
+    parser.add_argument(
+        '--parts', nargs='+', choices=PARTS, default=list(PARTS), help='what to run'
+    )
+    parser.add_argument('--output', type=Path, default=Path('runs/bench'), help='folder of plots')
+    return parser
+
+
+def _goal_metrics(tally: Any) -> dict[str, Any]:
+    return {
+        'goals': tally.goals,
+        'collisions': tally.collisions,
+        'reached_within_0_10_frac': tally.near / tally.accepted if tally.accepted else 0.0,
+        'refusal_reasons': dict(sorted(tally.refusals.items())),
+        'accepted': tally.accepted,
+        'failures': dict(sorted(tally.failures.items())),
+        'over_deadline': tally.overdue,
+    }
+
+
+def _plot(tally: Any, path: Path) -> Path:
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 4))
+    axes.hist(tally.errors, bins=40)
+    axes.set_xlabel('distance from the commanded point, m')
+    axes.set_ylabel('accepted goals')
+    figure.savefig(path, dpi=120)
+    return path
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
+    print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value
