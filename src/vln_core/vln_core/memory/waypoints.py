@@ -60,11 +60,15 @@ def list_viewpoints(
     listed = waypoints[-config.max_viewpoints :]
     lengths = reach.lengths_to(np.array([w.pose[:2] for w in listed]))
     lengths[-1] = 0.0
-    graph = None if np.isfinite(lengths).all() else trajectory_graph(waypoints)
+    if not np.isfinite(lengths).all():
+        # Where depth showed no floor there is still the way that was driven.
+        driven = nx.single_source_dijkstra_path_length(
+            trajectory_graph(listed), here.id, weight='length'
+        )
+        for k in np.flatnonzero(~np.isfinite(lengths)):
+            lengths[k] = driven.get(listed[k].id, math.inf)
     result = []
     for waypoint, length in zip(listed, lengths, strict=True):
-        if graph is not None and not math.isfinite(length):
-            length = _graph_length(graph, here.id, waypoint.id)
         bearing = bearing_to(here.pose, *waypoint.pose[:2])
         result.append(
             ViewpointState(
@@ -143,10 +147,11 @@ def route(
 def trajectory_graph(waypoints: Sequence[Waypoint]) -> nx.Graph:
     """Return the graph of the ways driven between waypoints."""
     graph = nx.Graph()
-    graph.add_nodes_from(range(len(waypoints)))
+    poses = {waypoint.id: waypoint.pose for waypoint in waypoints}
+    graph.add_nodes_from(poses)
     for waypoint in waypoints:
-        if waypoint.parent >= 0:
-            other = waypoints[waypoint.parent].pose
+        if waypoint.parent in poses:
+            other = poses[waypoint.parent]
             length = math.hypot(waypoint.pose[0] - other[0], waypoint.pose[1] - other[1])
             graph.add_edge(waypoint.parent, waypoint.id, length=length)
     return graph
@@ -160,13 +165,6 @@ def _along_trajectory(waypoints: Sequence[Waypoint], goal: int) -> NDArray[np.fl
     except nx.NetworkXNoPath:
         return None
     return np.array([waypoints[n].pose[:2] for n in nodes])
-
-
-def _graph_length(graph: nx.Graph, start: int, end: int) -> float:
-    try:
-        return float(nx.shortest_path_length(graph, start, end, weight='length'))
-    except nx.NetworkXNoPath:
-        return math.inf
 
 
 def bearing_to(pose: tuple[float, float, float], x: float, y: float) -> float:
