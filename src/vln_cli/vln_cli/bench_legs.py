@@ -28,12 +28,14 @@ def main(argv: Sequence[str]) -> int:
     for part in options.parts:
         began = time.perf_counter()
         if part == 'goals':
-            scenes = [f'apartment:{k}' for k in range(options.first_scene,
-                                                      options.first_scene + options.scenes)]  # fmt: skip
+            first = options.first_scene
+            scenes = [f'apartment:{k}' for k in range(first, first + options.scenes)]
             tally = legs.run_goals(
-                [*scenes, 'small_house'], options.goals, options.seed,
+                [*scenes, 'small_house'],
+                options.goals,
+                options.seed,
                 say=lambda text: _say(options, text),
-            )  # fmt: skip
+            )
             metrics |= _goal_metrics(tally)
         elif part == 'grid':
             metrics |= legs.time_grid('apartment:0', options.seed)
