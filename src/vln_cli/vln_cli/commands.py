@@ -30,6 +30,7 @@ COMMANDS: dict[str, Command] = {
     'run': Command('run', 'run one executable of a package'),
     'go': Command('go', 'give a running stack an instruction and watch it'),
     'teleop': Command('teleop', 'drive by keyboard, through the safety process'),
+    'monitor': Command('monitor', 'watch, instruct and stop the robot in a browser'),
     'memory': Command('memory', 'show, export and compare stores of the memory'),
     'check-grounding': Command('check_grounding', 'which box convention does the model speak'),
     'eval': Command('eval', 'run and score the benchmarks: run, score, report'),

@@ -12,6 +12,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from std_srvs.srv import SetBool
+
 from vln_core.navigator import (
     CancelToken,
     EpisodeResult,
@@ -23,7 +24,6 @@ from vln_core.outcome import EpisodeCode
 from vln_core.system2.brain import make_brain
 from vln_interfaces.action import Navigate
 from vln_interfaces.msg import DecisionRecord
-
 from vln_nodes import memory_conversions, parameters, qos, runtime
 from vln_nodes.adapters import RosEyes, RosLegs, RosMemory, RosPointer
 from vln_nodes.base import StackNode
@@ -53,9 +53,7 @@ class System2Node(StackNode):
         legs = RosLegs(self, self._caller, self._gate)
         eyes = RosEyes(self, self._caller, legs)
         pointer = RosPointer(self, self._caller)
-        self._memory = RosMemory(
-            self, self._caller, with_map_image=self._config.with_map_image
-        )
+        self._memory = RosMemory(self, self._caller, with_map_image=self._config.with_map_image)
         self._navigator = Navigator(
             eyes,
             self._memory,
@@ -177,6 +175,7 @@ class System2Node(StackNode):
     def _show(self) -> None:
         """Say in the diagnostics what the navigator does, and whether it waits for people."""
         self.report(**self._shown, gate=self._gate.state, pending=self._gate.pending)
+        self._publish_health()  # whoever is asked to approve shall not wait a second for it
 
     def close(self) -> None:
         """Cancel what runs; the controller stands still when its goal is cancelled."""
