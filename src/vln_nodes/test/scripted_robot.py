@@ -22,6 +22,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
 from std_srvs.srv import SetBool
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
+
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import PinholeCamera
 from vln_interfaces.msg import Heartbeat, SafetyStatus, VelocityCommand
@@ -165,9 +166,7 @@ def _command(stamp: int, v: float, w: float, is_hold: bool) -> VelocityCommand:
     return message
 
 
-def transform_msg(
-    parent: str, child: str, tform: np.ndarray, stamp: int
-) -> TransformStamped:
+def transform_msg(parent: str, child: str, tform: np.ndarray, stamp: int) -> TransformStamped:
     """Return a transform; stamp in nanoseconds."""
     message = TransformStamped(child_frame_id=child)
     message.header.frame_id = parent
@@ -212,7 +211,9 @@ class Process:
         except subprocess.TimeoutExpired:
             self._process.kill()
             output, _ = self._process.communicate()
-            raise AssertionError(f'the process did not end within {timeout} s:\n{output}') from None
+            raise AssertionError(
+                f'the process did not end within {timeout} s:\n{output}'
+            ) from None
         return self._process.returncode, output
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from vln_core.control.safety import SafetyState
 from vln_core.outcome import EpisodeCode, GroundingCode, MotionCode
 from vln_interfaces.action import MoveAlong, MoveToPixel, Navigate, Spin
@@ -25,7 +26,9 @@ LAUNCH_FILES = sorted((ROOT / 'launch').rglob('*.launch.xml'))
 
 def _constants(message: type) -> dict[str, int]:
     """Return the numeric constants of a message class."""
-    names = [name for name in dir(type(message)) + dir(message) if re.fullmatch('[A-Z][A-Z_0-9]*', name)]
+    names = [
+        name for name in dir(type(message)) + dir(message) if re.fullmatch('[A-Z][A-Z_0-9]*', name)
+    ]
     return {name: getattr(message, name) for name in names if name != 'SLOT_TYPES'}
 
 
@@ -95,3 +98,18 @@ def test_topic_table_lists_every_topic_once() -> None:
     assert len(names) == len(set(names))
     assert all(not name.startswith('/') for name in names)
     assert qos.markdown_table().count('\n') == len(names) + 2
+
+
+def test_rviz_shows_topics_that_exist() -> None:
+    content = yaml.safe_load((ROOT / 'config' / 'rviz' / 'vln.rviz').read_text())
+    displays = content['Visualization Manager']['Displays']
+    shown = {display['Topic']['Value'] for display in displays if 'Topic' in display}
+    assert shown
+    assert shown <= {topic.name for topic in qos.TOPICS}
+    for display in displays:
+        topic = next(
+            (t for t in qos.TOPICS if t.name == display.get('Topic', {}).get('Value')), None
+        )
+        if topic is not None:
+            durability = display['Topic']['Durability Policy'].replace(' ', '_').upper()
+            assert topic.profile.durability.name == durability, topic.name

@@ -23,6 +23,7 @@ from scripted_robot import (
 )
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
+
 from vln_core.geometry import transforms
 from vln_core.outcome import MotionCode
 from vln_interfaces.action import MoveToPixel, Spin

@@ -10,6 +10,7 @@ from array import array
 import numpy as np
 import pytest
 from sensor_msgs.msg import CameraInfo, Image
+
 from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import PinholeCamera, back_project, project
@@ -103,7 +104,10 @@ def _depth_image_of_channels(pixels: np.ndarray, encoding: str) -> Image:
 def test_image_of_rgb_round_trip() -> None:
     rgb = np.random.default_rng(0).integers(0, 255, (7, 9, 3), dtype=np.uint8)
     message = conv.image_of_rgb(rgb, 5_000_000_001, 'camera')
-    assert (message.header.frame_id, conv.stamp_ns(message.header.stamp)) == ('camera', 5_000_000_001)
+    assert (message.header.frame_id, conv.stamp_ns(message.header.stamp)) == (
+        'camera',
+        5_000_000_001,
+    )
     np.testing.assert_array_equal(conv.rgb_of_image(message), rgb)
 
 
@@ -177,7 +181,12 @@ def test_panorama_round_trip() -> None:
         7, 1_000_000_000, _tform(9), (_view(0), _view(1)), (bearing_only, placed), False, 'a note'
     )
     back = conv.panorama_of(conv.panorama_msg(panorama, 'odom', 'optical'))
-    assert (back.id, back.stamp, back.is_complete, back.note) == (7, 1_000_000_000, False, 'a note')
+    assert (back.id, back.stamp, back.is_complete, back.note) == (
+        7,
+        1_000_000_000,
+        False,
+        'a note',
+    )
     np.testing.assert_allclose(back.odom_tform_base, panorama.odom_tform_base, atol=1e-12)
     for view, other in zip(panorama.views, back.views):
         assert (view.index, view.yaw, view.stamp) == (other.index, other.yaw, other.stamp)

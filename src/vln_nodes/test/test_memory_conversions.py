@@ -8,6 +8,7 @@ import dataclasses
 import math
 
 import numpy as np
+
 from vln_core import context as core
 from vln_core.navigator import DecisionTrace
 from vln_core.observation import Panorama

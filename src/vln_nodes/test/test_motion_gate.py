@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 from builtin_interfaces.msg import Time
+
 from vln_core.errors import Cancelled
 from vln_core.navigator import CancelToken
 from vln_core.outcome import MotionCode

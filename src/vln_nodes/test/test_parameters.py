@@ -11,6 +11,7 @@ import pytest
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+
 from vln_core.errors import ConfigError
 from vln_nodes import parameters
 from vln_nodes.parameters import parameter
@@ -72,7 +73,10 @@ def test_descriptions_and_ranges_are_declared(make) -> None:
     parameters.load(node, Outer())
     speed = node.describe_parameter('speed')
     assert speed.description == 'Speed, m/s.' and speed.read_only
-    assert (speed.floating_point_range[0].from_value, speed.floating_point_range[0].to_value) == (0, 1)
+    assert (speed.floating_point_range[0].from_value, speed.floating_point_range[0].to_value) == (
+        0,
+        1,
+    )
     assert node.describe_parameter('inner.gain').description == 'A factor that needs two lines.'
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 import rclpy
 from scripted_robot import Process, ScriptedRobot, wait_until
+
 from vln_interfaces.msg import SafetyStatus
 
 ARGUMENTS = ['-p', "gate.required_nodes:=['robot']"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from vln_nodes.frames import FrameBuffer
 from vln_nodes.ticks import Arrival, TickQueue
 
@@ -24,7 +25,7 @@ def test_nothing_is_due_before_the_first_image() -> None:
 
 @pytest.mark.parametrize('seed', range(20))
 def test_any_order_of_arrival_within_a_tick_gives_the_same_work(seed: int) -> None:
-    """The simulator makes one tick after the other; within a tick, and over repeats, anything goes."""
+    """Ticks come one after the other; within a tick, and over repeats, anything goes."""
     rng = random.Random(seed)
     queue, done = TickQueue(IMAGE), []
     for stamp in range(1000, 2000, TICK):

@@ -15,6 +15,7 @@ from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 from rclpy.action import ActionClient
 from rclpy.node import Node
+
 from vln_core.context import ActionNote, PlanningContext, ProgressItem
 from vln_core.errors import MemoryStoreError, PerceptionError, UnknownReference, UpdateRefused
 from vln_core.observation import Panorama
@@ -24,7 +25,6 @@ from vln_core.system2.record import DecisionRecord
 from vln_interfaces import srv
 from vln_interfaces.action import MoveAlong, MoveToPixel, Spin
 from vln_interfaces.msg import Panorama as PanoramaMsg
-
 from vln_nodes import conversions, memory_conversions, qos
 from vln_nodes.calls import Caller, NoAnswer
 from vln_nodes.motion_gate import MotionGate

@@ -13,9 +13,9 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rclpy.time import Time
 from tf2_ros import Buffer, TransformListener
+
 from vln_core.errors import PerceptionError
 from vln_interfaces.msg import Panorama
-
 from vln_nodes import conversions, qos
 from vln_nodes.base import STEADY, steady_now
 
@@ -95,7 +95,7 @@ class TfPoses:
         return conversions.tform_of_transform(future.result().transform)
 
     def latest_stamp(self, target: str, source: str) -> int | None:
-        """Return the newest time (ns) at which the transform is known; None if never; 0 if static."""
+        """Return the newest time (ns) of a transform; None if it is unknown, 0 if static."""
         time = Time()
         if not self._buffer.can_transform(target, source, time):
             return None

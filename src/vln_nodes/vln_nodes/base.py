@@ -18,8 +18,8 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import ReliabilityPolicy
 from rclpy.subscription import Subscription
-from vln_core.errors import ConfigError
 
+from vln_core.errors import ConfigError
 from vln_nodes import qos
 from vln_nodes.heartbeat import HeartbeatPublisher
 

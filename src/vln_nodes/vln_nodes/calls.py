@@ -13,6 +13,7 @@ from rclpy.action import ActionClient
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
+
 from vln_core.errors import VlnError
 from vln_core.navigator import CancelToken
 

@@ -15,6 +15,7 @@ from nav_msgs.msg import OccupancyGrid, Odometry, Path
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from sensor_msgs.msg import CameraInfo, Image
+
 from vln_core.control.motion import MotionConfig, MotionController
 from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry.camera import PinholeCamera
@@ -22,7 +23,6 @@ from vln_core.geometry.transforms import camera_mount_tform
 from vln_core.outcome import MotionCode, MotionOutcome
 from vln_interfaces.action import MoveAlong, MoveToPixel, Spin
 from vln_interfaces.msg import SafetyStatus, VelocityCommand
-
 from vln_nodes import conversions, parameters, qos, runtime
 from vln_nodes.awaiting import Changed, PanoramaCache, TfPoses
 from vln_nodes.base import STEADY, StackNode, steady_now
@@ -103,7 +103,9 @@ class ControllerNode(StackNode):
 
     def _serve(self, kind: Any, name: str, start: Callable[..., Any]) -> None:
         async def execute(handle: ServerGoalHandle) -> Any:
-            outcome, stamp = await self._run(MotionJob(handle, kind.Feedback), start, handle.request)
+            outcome, stamp = await self._run(
+                MotionJob(handle, kind.Feedback), start, handle.request
+            )
             result = kind.Result(
                 error_code=int(outcome.code),
                 error_msg=outcome.message,

@@ -18,6 +18,7 @@ from geometry_msgs.msg import Point, Pose, Pose2D, Quaternion, Transform, Vector
 from nav_msgs.msg import OccupancyGrid, Odometry
 from numpy.typing import NDArray
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+
 from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import PinholeCamera
@@ -98,7 +99,9 @@ def rgb_of_image(message: Image) -> NDArray[np.uint8]:
 
 def image_of_rgb(rgb: NDArray[np.uint8], stamp: int, frame_id: str) -> Image:
     """Return an (H, W, 3) uint8 picture, red first, as rgb8 Image; stamp in nanoseconds."""
-    message = Image(height=rgb.shape[0], width=rgb.shape[1], encoding='rgb8', step=3 * rgb.shape[1])
+    message = Image(
+        height=rgb.shape[0], width=rgb.shape[1], encoding='rgb8', step=3 * rgb.shape[1]
+    )
     message.header.stamp = stamp_msg(stamp)
     message.header.frame_id = frame_id
     message.data = array('B', np.ascontiguousarray(rgb).tobytes())
@@ -242,7 +245,9 @@ def _decode(message: CompressedImage, flags: int) -> NDArray[np.generic]:
     data = np.frombuffer(message.data, dtype=np.uint8)
     picture = cv2.imdecode(data, flags) if len(data) else None
     if picture is None:
-        raise PerceptionError(f'compressed picture ({message.format}, {len(data)} bytes) is broken')
+        raise PerceptionError(
+            f'compressed picture ({message.format}, {len(data)} bytes) is broken'
+        )
     return picture
 
 

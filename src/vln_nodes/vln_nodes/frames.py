@@ -33,7 +33,7 @@ class FrameBuffer:
             del images[next(iter(images))]
 
     def newest(self, not_before: int) -> dict[str, Any] | None:
-        """Return the last complete set from ``not_before`` (ns) on, or None; key 'stamp' is its time."""
+        """Return the last complete set from ``not_before`` (ns) on with its stamp, or None."""
         for stamp in sorted(self._streams[self._lead], reverse=True):
             if stamp < not_before:
                 return None

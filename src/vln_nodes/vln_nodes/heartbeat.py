@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from vln_interfaces.msg import Heartbeat
 
+from vln_interfaces.msg import Heartbeat
 from vln_nodes import qos
 
 PERIOD = 0.2

@@ -12,10 +12,10 @@ import numpy as np
 from geometry_msgs.msg import Point, Vector3
 from numpy.typing import NDArray
 from std_msgs.msg import ColorRGBA
-from vln_core.context import WorldGraph
-from vln_core.observation import Panorama
 from visualization_msgs.msg import Marker, MarkerArray
 
+from vln_core.context import WorldGraph
+from vln_core.observation import Panorama
 from vln_nodes import conversions
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 from geometry_msgs.msg import Vector3
+
 from vln_core.context import (
     ActionNote,
     ClauseKind,
@@ -30,7 +31,6 @@ from vln_core.observation import Panorama
 from vln_core.system2.record import DecisionRecord, describe_action
 from vln_interfaces import msg
 from vln_interfaces.srv import GetContext
-
 from vln_nodes import conversions as conv
 
 

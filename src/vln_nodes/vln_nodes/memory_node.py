@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from nav_msgs.msg import OccupancyGrid
 from sensor_msgs.msg import Image
+from visualization_msgs.msg import MarkerArray
+
 from vln_core.context import PlanningContext
 from vln_core.errors import GeometryError, MemoryStoreError, PerceptionError
 from vln_core.memory.config import MemoryConfig
@@ -27,8 +29,6 @@ from vln_interfaces.srv import (
     Observe,
     Recall,
 )
-from visualization_msgs.msg import MarkerArray
-
 from vln_nodes import conversions, markers, memory_conversions, parameters, qos, runtime
 from vln_nodes.awaiting import Changed, PanoramaCache, TfPoses
 from vln_nodes.base import StackNode
@@ -127,7 +127,9 @@ class MemoryNode(StackNode):
             response.error_code = Observe.Response.NO_TF
             raise
 
-    async def _do_context(self, request: GetContext.Request, response: GetContext.Response) -> None:
+    async def _do_context(
+        self, request: GetContext.Request, response: GetContext.Response
+    ) -> None:
         def work() -> PlanningContext:
             context = self._store.context()
             if request.with_map_image:

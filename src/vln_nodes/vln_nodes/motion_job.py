@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.action.server import ServerGoalHandle
-from vln_core.outcome import MotionCode, MotionOutcome
 
+from vln_core.outcome import MotionCode, MotionOutcome
 from vln_nodes.base import steady_now
 
 _FEEDBACK_PERIOD = 0.2

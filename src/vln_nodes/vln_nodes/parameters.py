@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
+
 from vln_core.errors import ConfigError
 
 T = TypeVar('T')
@@ -97,7 +98,12 @@ def load(node: Node, defaults: T) -> T:
 
 def markdown_table(node_name: str, config: Any) -> str:
     """Return the parameter table of one node for the README."""
-    lines = [f'### {node_name}', '', '| parameter | default | range | meaning |', '|---|---|---|---|']
+    lines = [
+        f'### {node_name}',
+        '',
+        '| parameter | default | range | meaning |',
+        '|---|---|---|---|',
+    ]
     for row in rows(config):
         text = row.description.replace('|', '\\|')
         lines.append(f'| `{row.name}` | `{row.default!r}` | {_range_text(row)} | {text} |')
@@ -185,7 +191,5 @@ def _documented(cls: type) -> dict[str, str]:
     section = re.search(r'^Attributes:\n((?:[ \t]+.*\n?|\n)+)', inspect.getdoc(cls) or '', re.M)
     if section is None:
         return {}
-    found = re.findall(
-        r'^ {4}(\w+): (.*(?:\n {5,}.*)*)', typing.cast(str, section.group(1)), re.M
-    )
+    found = re.findall(r'^ {4}(\w+): (.*(?:\n {5,}.*)*)', typing.cast(str, section.group(1)), re.M)
     return {name: ' '.join(text.split()) for name, text in found}

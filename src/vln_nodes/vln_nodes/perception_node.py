@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import CameraInfo, Image
+from visualization_msgs.msg import MarkerArray
+
 from vln_core.errors import GeometryError, PerceptionError
 from vln_core.observation import Panorama, Segment, View
 from vln_core.perception.grounding import GroundingConfig
@@ -18,8 +20,6 @@ from vln_core.perception.simulated import SimulatedDetector, SimulatedDetectorCo
 from vln_interfaces.msg import LabelTable
 from vln_interfaces.msg import Panorama as PanoramaMsg
 from vln_interfaces.srv import Capture
-from visualization_msgs.msg import MarkerArray
-
 from vln_nodes import conversions, markers, parameters, qos, runtime
 from vln_nodes.awaiting import Changed, TfPoses
 from vln_nodes.base import StackNode

@@ -25,8 +25,8 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
-from vln_core.errors import VlnError
 
+from vln_core.errors import VlnError
 from vln_nodes.base import StackNode
 from vln_nodes.ros_logging import forward_logging
 

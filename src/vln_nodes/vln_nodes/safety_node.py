@@ -23,12 +23,12 @@ from rclpy.duration import Duration
 from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
+
 from vln_core.control.body_band import BodyBandConfig, obstacles_in_band
 from vln_core.control.safety import SafetyConfig, SafetyDecision, SafetyGate, SafetyState
 from vln_core.errors import ConfigError, GeometryError, PerceptionError
 from vln_core.geometry.camera import PinholeCamera
 from vln_interfaces.msg import Heartbeat, SafetyStatus, VelocityCommand
-
 from vln_nodes import conversions, parameters, qos, runtime
 from vln_nodes.awaiting import Changed, TfPoses
 from vln_nodes.base import STEADY, StackNode, steady_now
@@ -69,7 +69,10 @@ class SafetyNode(StackNode):
         self._ticks = TickQueue(round(config.image_period * 1e9))
         # Compile before anything depends on this node's timer.
         obstacles_in_band(
-            np.ones((2, 2), np.float32), PinholeCamera(2, 2, 1.0, 1.0, 0.5, 0.5), np.eye(4), config.band
+            np.ones((2, 2), np.float32),
+            PinholeCamera(2, 2, 1.0, 1.0, 0.5, 0.5),
+            np.eye(4),
+            config.band,
         )
         self._changed = Changed(self)
         self._poses = TfPoses(self, self._changed)
@@ -270,7 +273,9 @@ class SafetyNode(StackNode):
             return True
         limit = self._config.gate.node_timeout
         silences = [self._silence(name) for name in self._config.gate.required_nodes]
-        return any(limit < silence < limit + _PATIENCE or math.isinf(silence) for silence in silences)
+        return any(
+            limit < silence < limit + _PATIENCE or math.isinf(silence) for silence in silences
+        )
 
     def _watch_ticks(self, now: float) -> None:
         """Lock-step: say how it stands where no command does."""
@@ -285,7 +290,11 @@ class SafetyNode(StackNode):
             self._show(SafetyState.STARTING, 'waiting for ' + ', '.join(missing), '', (0.0, 0.0))
         elif lost:
             self._show(SafetyState.NODE_LOST, f'no heartbeat of {", ".join(lost)}', '', (0.0, 0.0))
-        elif self._status.state in (SafetyState.STARTING, SafetyState.EMERGENCY_STOP, SafetyState.NODE_LOST):
+        elif self._status.state in (
+            SafetyState.STARTING,
+            SafetyState.EMERGENCY_STOP,
+            SafetyState.NODE_LOST,
+        ):
             self._show(SafetyState.OK, 'ready', '', (0.0, 0.0))
         else:
             self._show(self._status.state, self._status.message, self._status.source, None)

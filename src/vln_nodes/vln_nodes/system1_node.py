@@ -7,11 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from vln_core.errors import VlnError
 from vln_core.outcome import Grounding
 from vln_core.system1.pointer import DetectorPointer
 from vln_interfaces.srv import Ground
-
 from vln_nodes import conversions, parameters, runtime
 from vln_nodes.awaiting import Changed, PanoramaCache
 from vln_nodes.base import StackNode
@@ -46,7 +46,8 @@ class System1Node(StackNode):
         if message is None or request.view >= len(message.views):
             response.error_code = Ground.Response.UNKNOWN_VIEW
             response.error_msg = (
-                f'panorama {request.panorama_id} has not arrived here or has no view {request.view}'
+                f'panorama {request.panorama_id} has not arrived here or has no view '
+                f'{request.view}'
             )
             return response
 
