@@ -165,7 +165,7 @@ def test_refusals_leave_no_goal() -> None:
     driver = Driver(BoxWorld(ROOM, (-2.0, 0.0, 0.0)))
     panorama = driver.panorama()
     for view, pixel, code in (
-        (7, (10, 10), MotionCode.OUT_OF_PICTURE),
+        (9, (10, 10), MotionCode.OUT_OF_PICTURE),
         (0, (500, 10), MotionCode.OUT_OF_PICTURE),
     ):
         outcome = driver.controller.start_pixel(panorama, view, pixel, driver.world.pose)

@@ -96,8 +96,10 @@ class TraversabilityGrid:
         self._high = np.zeros((n, n, 3), dtype=np.float32)
         self._last_seen = np.zeros((n, n), dtype=np.float64)
         self._hits = np.zeros((n, n), dtype=np.int32)
-        self._frame_low = np.zeros((n, n, 3), dtype=np.float32)
-        self._frame_high = np.zeros((n, n, 3), dtype=np.float32)
+        self._frame_low = np.zeros((n, n), dtype=np.float32)
+        self._frame_high = np.zeros((n, n), dtype=np.float32)
+        self._low_pixel = np.zeros((n, n), dtype=np.int32)
+        self._high_pixel = np.zeros((n, n), dtype=np.int32)
         self._rays: tuple[PinholeCamera, NDArray, NDArray] | None = None
         self._no_mask = np.zeros((1, 1), dtype=np.bool_)
         self.is_started = False
@@ -196,26 +198,32 @@ class TraversabilityGrid:
         limits = np.array(
             [
                 config.min_depth, config.max_depth, config.step_height, config.robot_height,
-                config.height_noise,
+                config.height_noise, 1.0 / config.cell,
             ],
             dtype=np.float32,
         )  # fmt: skip
-        own = np.array([bx, by, config.self_radius**2], dtype=np.float32)
+        corner = (tform[:2, 3] / config.cell - self._origin_cells).astype(np.float32)
+        own = np.array(
+            [bx - tform[0, 3], by - tform[1, 3], config.self_radius**2], dtype=np.float32
+        )
+        row_z = np.empty(camera.width, dtype=np.float32)
+        row_cell = np.empty(camera.width, dtype=np.int32)
         mark_hits(
-            image, ray_x, ray_y, local, limits, self._origin_cells, config.cell, own,
+            image, ray_x, ray_y, local, limits, corner, own,
             body_mask is not None, self._no_mask if body_mask is None else body_mask,
-            self._hits, self._frame_low, self._frame_high,
+            self._hits, self._frame_low, self._frame_high, self._low_pixel, self._high_pixel,
+            row_z, row_cell,
         )  # fmt: skip
-        full = tform[:3].astype(np.float64)
+        full = tform[:3].copy()
         full[2, 3] -= bz
         intrinsics = np.array([camera.fx, camera.fy, camera.cx, camera.cy])
         new_obstacles = sweep_cells(
-            image, intrinsics, np.ascontiguousarray(full), self._origin_cells, config.cell,
-            config.max_depth, config.step_height, config.height_noise, config.drop_height,
-            config.far_below_floor_is_dropoff, config.clear_margin, config.occupied_hits, 24, 6,
-            stamp * 1e-9, config.decay, self._hits, self._frame_low, self._frame_high,
-            self._score, self._drop, self._is_floor, self._low, self._high, self._last_seen,
-            self._state,
+            image, ray_x, ray_y, intrinsics, full, self._origin_cells, config.cell,
+            config.min_depth, config.max_depth, config.step_height, config.height_noise,
+            config.drop_height, config.far_below_floor_is_dropoff, config.clear_margin,
+            config.occupied_hits, 24, 6, stamp * 1e-9, config.decay, self._hits, self._frame_low,
+            self._frame_high, self._low_pixel, self._high_pixel, self._score, self._drop,
+            self._is_floor, self._low, self._high, self._last_seen, self._state,
         )  # fmt: skip
         self.version += 1
         self.stamp = stamp

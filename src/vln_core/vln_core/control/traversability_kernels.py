@@ -16,79 +16,101 @@ import numpy as np
 UNSEEN, CONFIRMED, PASSED = 0, 1, 2
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, fastmath={'contract', 'reassoc'}, error_model='numpy')
 def mark_hits(
-    depth, ray_x, ray_y, tform, limits, origin_cells, cell, self_xy_r2, use_mask, body_mask,
-    hits, low, high,
+    depth, ray_x, ray_y, tform, limits, corner, own, use_mask, body_mask,
+    hits, low_z, high_z, low_pixel, high_pixel, row_z, row_cell,
 ):  # fmt: skip
     """Bin every pixel whose point lies in the body-height band.
+
+    Each row is done twice: a branch-free pass that the compiler turns into vector instructions,
+    and a pass over what fell into the band.
 
     Args:
         depth: (H, W) float32, metres; NaN and 0 unknown, +inf far, -inf too near.
         ray_x: (W,) float32 (u - cx) / fx.
         ray_y: (H,) float32 (v - cy) / fy.
         tform: (3, 4) float32 pose of the optical frame, odometry frame, z above the floor.
-        limits: (5,) float32 min depth, max depth, band bottom, band top, band growth per metre.
-        origin_cells: (2,) int64 global column and row of cell (0, 0).
-        cell: Edge of a cell, metres.
-        self_xy_r2: (3,) float32 centre of the own body and its squared radius, m and m^2.
+        limits: (6,) float32 min depth, max depth, band bottom, band top, growth of the bottom per
+            metre, cells per metre.
+        corner: (2,) float32 camera position in cells from the corner of cell (0, 0), x and y.
+        own: (3,) float32 centre of the own body relative to the camera, x and y, and its squared
+            radius, m and m^2.
         use_mask: Whether ``body_mask`` counts.
         body_mask: (H, W) bool, True where the picture shows the robot itself.
         hits: (N, N) int32, zeroed here; number of points in the cell.
-        low: (N, N, 3) float32, the lowest point of the cell in this frame.
-        high: (N, N, 3) float32, the highest.
+        low_z: (N, N) float32, lowest height in the cell in this frame; valid where hits.
+        high_z: (N, N) float32, highest one.
+        low_pixel: (N, N) int32, flat index of the pixel of the lowest point.
+        high_pixel: (N, N) int32, of the highest one.
+        row_z: (W,) float32 scratch.
+        row_cell: (W,) int32 scratch.
     """
     hits[:] = 0
-    size = hits.shape[0]
+    size = np.int32(hits.shape[0])
     height, width = depth.shape
-    min_depth, max_depth, bottom, top, growth = limits
-    r00, r01, r02, tx = tform[0, 0], tform[0, 1], tform[0, 2], tform[0, 3]
-    r10, r11, r12, ty = tform[1, 0], tform[1, 1], tform[1, 2], tform[1, 3]
+    flat_hits = hits.reshape(-1)
+    flat_low, flat_high = low_z.reshape(-1), high_z.reshape(-1)
+    flat_low_pixel, flat_high_pixel = low_pixel.reshape(-1), high_pixel.reshape(-1)
+    min_depth, max_depth, bottom, top, growth, per_metre = limits
+    r00, r01, r02 = tform[0, 0], tform[0, 1], tform[0, 2]
+    r10, r11, r12 = tform[1, 0], tform[1, 1], tform[1, 2]
     r20, r21, r22, tz = tform[2, 0], tform[2, 1], tform[2, 2], tform[2, 3]
-    inverse_cell = np.float32(1.0 / cell)
-    shift_x = np.float32(tx * inverse_cell - origin_cells[0])
-    shift_y = np.float32(ty * inverse_cell - origin_cells[1])
+    corner_x, corner_y = corner[0], corner[1]
+    own_x, own_y, own_r2 = own[0], own[1], own[2]
+    zero = np.float32(0.0)
+    edge = np.float32(size)
     for v in range(height):
         ry = ray_y[v]
-        row_z = r21 * ry + r22
-        row_x = r01 * ry + r02
-        row_y = r11 * ry + r12
+        base_x, base_y, base_z = r01 * ry + r02, r11 * ry + r12, r21 * ry + r22
         for u in range(width):
-            d = depth[v, u]
-            if not d <= max_depth:  # NaN, +inf and far readings are no obstacle
-                continue
-            if d < min_depth:
-                if d == 0.0:
-                    continue
-                d = min_depth  # -inf and too near: something is right in front of the lens
+            raw = depth[v, u]
+            # -inf and too near: something is right in front of the lens.
+            d = raw if raw >= min_depth else min_depth
             rx = ray_x[u]
-            z = tz + d * (r20 * rx + row_z)
-            if z < bottom + growth * d or z > top:
+            z = tz + d * (r20 * rx + base_z)
+            dx = d * (r00 * rx + base_x)
+            dy = d * (r10 * rx + base_y)
+            column = dx * per_metre + corner_x
+            row = dy * per_metre + corner_y
+            off_x, off_y = dx - own_x, dy - own_y
+            # NaN, +inf and far readings fail the first comparison: they are no obstacle.
+            is_hit = (
+                (raw <= max_depth) & (raw != zero) & (z >= bottom + growth * d) & (z <= top)
+                & (column >= zero) & (column < edge) & (row >= zero) & (row < edge)
+                & (off_x * off_x + off_y * off_y >= own_r2)
+            )  # fmt: skip
+            row_z[u] = z
+            row_cell[u] = np.int32(row) * size + np.int32(column) if is_hit else np.int32(-1)
+        for u in range(width):
+            k = row_cell[u]
+            if k < 0 or (use_mask and body_mask[v, u]):
                 continue
-            if use_mask and body_mask[v, u]:
-                continue
-            dx = d * (r00 * rx + row_x)
-            dy = d * (r10 * rx + row_y)
-            column_f = dx * inverse_cell + shift_x
-            row_f = dy * inverse_cell + shift_y
-            if not (0.0 <= column_f < size and 0.0 <= row_f < size):
-                continue
-            own_x = dx + tx - self_xy_r2[0]
-            own_y = dy + ty - self_xy_r2[1]
-            if own_x * own_x + own_y * own_y < self_xy_r2[2]:
-                continue
-            column = int(column_f)
-            row = int(row_f)
-            count = hits[row, column]
-            if count == 0 or z < low[row, column, 2]:
-                low[row, column, 0] = dx + tx
-                low[row, column, 1] = dy + ty
-                low[row, column, 2] = z
-            if count == 0 or z > high[row, column, 2]:
-                high[row, column, 0] = dx + tx
-                high[row, column, 1] = dy + ty
-                high[row, column, 2] = z
-            hits[row, column] = count + 1
+            z = row_z[u]
+            pixel = v * width + u
+            if flat_hits[k] == 0:
+                flat_low[k] = z
+                flat_high[k] = z
+                flat_low_pixel[k] = pixel
+                flat_high_pixel[k] = pixel
+            elif z < flat_low[k]:
+                flat_low[k] = z
+                flat_low_pixel[k] = pixel
+            elif z > flat_high[k]:
+                flat_high[k] = z
+                flat_high_pixel[k] = pixel
+            flat_hits[k] += 1
+
+
+@numba.njit(cache=True, nogil=True, inline='always')
+def _lift(pixel, depth, ray_x, ray_y, tform, min_depth, point):
+    """Write the point of a pixel, odometry frame, z above the floor."""
+    v, u = pixel // depth.shape[1], pixel % depth.shape[1]
+    d = max(depth[v, u], min_depth)
+    for axis in range(3):
+        point[axis] = tform[axis, 3] + d * (
+            tform[axis, 0] * ray_x[u] + tform[axis, 1] * ray_y[v] + tform[axis, 2]
+        )
 
 
 @numba.njit(cache=True, nogil=True, inline='always')
@@ -126,9 +148,10 @@ def _look(depth, intrinsics, tform, max_depth, x, y, z, margin, margin_growth):
 
 @numba.njit(cache=True, nogil=True)
 def sweep_cells(
-    depth, intrinsics, tform, origin_cells, cell, max_depth, bottom, growth, drop, far_is_drop,
-    clear_margin, occupied_score, max_score, clear_step, now, decay,
-    hits, frame_low, frame_high, score, drop_score, is_floor, low, high, last_seen, state,
+    depth, ray_x, ray_y, intrinsics, tform, origin_cells, cell, min_depth, max_depth, bottom,
+    growth, drop, far_is_drop, clear_margin, occupied_score, max_score, clear_step, now, decay,
+    hits, frame_low, frame_high, low_pixel, high_pixel, score, drop_score, is_floor, low, high,
+    last_seen, state,
 ):  # fmt: skip
     """Fuse this frame into the cells and recompute their state.
 
@@ -142,15 +165,24 @@ def sweep_cells(
     new_obstacles = 0
     for row in range(size):
         y = (origin_cells[1] + row + 0.5) * cell
+        py = y - ty
+        row_zc = tform[1, 2] * py - tform[2, 2] * tz
         for column in range(size):
-            before = state[row, column]
             count = hits[row, column]
             cell_score = score[row, column]
+            px = (origin_cells[0] + column + 0.5) * cell - tx
+            zc = row_zc + tform[0, 2] * px
+            is_ahead = 0.05 < zc < max_depth
+            if count == 0 and cell_score == 0 and not is_ahead:
+                continue
+            before = state[row, column]
             if count > 0:
-                if cell_score == 0 or frame_low[row, column, 2] < low[row, column, 2]:
-                    low[row, column] = frame_low[row, column]
-                if cell_score == 0 or frame_high[row, column, 2] > high[row, column, 2]:
-                    high[row, column] = frame_high[row, column]
+                if cell_score == 0 or frame_low[row, column] < low[row, column, 2]:
+                    pixel = low_pixel[row, column]
+                    _lift(pixel, depth, ray_x, ray_y, tform, min_depth, low[row, column])
+                if cell_score == 0 or frame_high[row, column] > high[row, column, 2]:
+                    pixel = high_pixel[row, column]
+                    _lift(pixel, depth, ray_x, ray_y, tform, min_depth, high[row, column])
                 cell_score = min(max_score, cell_score + count)
                 last_seen[row, column] = now
             elif cell_score > 0:
@@ -180,10 +212,7 @@ def sweep_cells(
                     new_obstacles += 1
                 continue
             # The floor of the cell, seen or not.
-            x = (origin_cells[0] + column + 0.5) * cell
-            px, py = x - tx, y - ty
-            zc = tform[0, 2] * px + tform[1, 2] * py - tform[2, 2] * tz
-            if zc > 0.05 and zc < max_depth:
+            if is_ahead:
                 xc = tform[0, 0] * px + tform[1, 0] * py - tform[2, 0] * tz
                 yc = tform[0, 1] * px + tform[1, 1] * py - tform[2, 1] * tz
                 u = int(np.floor(fx * xc / zc + cx + 0.5))

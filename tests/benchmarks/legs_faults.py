@@ -1,0 +1,164 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Wall time from a fault to zero velocity, and the steadiness of the safety loop; over real DDS.
+
+Faults: the real safety process, fed by a scripted robot whose streams are cut one at a time. Loop:
+the whole stack with the simulator, while the arrival of every cmd_vel is written down.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from vln_cli import paths
+
+_ARGUMENTS = ('-p', "gate.required_nodes:=['robot']")
+_STREAMS = ('depth', 'odom', 'tf', 'command')
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STILL = 0.3
+
+
+def measure_faults(
+    repeats: int, say: Callable[[str], None] = lambda text: None
+) -> dict[str, object]:
+    """Inject every fault ``repeats`` times.
+
+    Times of cut streams count from the last sample that was sent, those of signals and of the
+    emergency stop from the call. After each the robot must stay still for ``_STILL`` s.
+
+    Returns:
+        ``fault_to_zero_max_s`` (sensor, command and signal faults), ``node_loss_to_zero_max_s``,
+        and the worst of each fault.
+    """
+    os.environ.setdefault('ROS_DOMAIN_ID', str(100 + os.getpid() % 100))
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    sys.path.insert(0, str(paths.ROOT / 'src' / 'vln_nodes' / 'test'))
+    import rclpy
+    from scripted_robot import Process, ScriptedRobot
+
+    rclpy.init()
+    robot = ScriptedRobot()
+    worst: dict[str, float] = {}
+    try:
+        process = Process('vln_nodes.safety_node', _ARGUMENTS)
+        for name in (*_STREAMS, 'heartbeat', 'emergency_stop'):
+            worst[name] = max(_cut(robot, name) for _ in range(repeats))
+            say(f'{name}: zero within {worst[name]:.3f} s')
+        for number in _SIGNALS:
+            worst[number.name] = 0.0
+            for _ in range(repeats):
+                _drive(robot)
+                began = time.monotonic()
+                process.end(number)
+                worst[number.name] = max(worst[number.name], _zero_after(robot, began))
+                process = Process('vln_nodes.safety_node', _ARGUMENTS)
+            say(f'{number.name}: zero within {worst[number.name]:.3f} s')
+        process.end()
+    finally:
+        robot.close()
+        rclpy.try_shutdown()
+    node_loss = worst.pop('heartbeat')
+    return {
+        'fault_to_zero_max_s': max(worst.values()),
+        'node_loss_to_zero_max_s': node_loss,
+        'fault_to_zero_s': {name: round(value, 3) for name, value in worst.items()},
+    }
+
+
+def _drive(robot: object) -> None:
+    from scripted_robot import wait_until
+
+    robot.silent.clear()
+    robot.command = (0.2, 0.0, False)
+    if not wait_until(lambda: robot.velocity()[0] > 0.19, 60.0):
+        raise RuntimeError(f'the scripted robot does not drive: {robot.status.message}')
+
+
+def _cut(robot: object, name: str) -> float:
+    """Cut one stream of a driving robot; return seconds from its last sample to zero."""
+    _drive(robot)
+    if name == 'emergency_stop':
+        began = time.monotonic()
+        robot.emergency_stop(is_on=True)
+        seconds = _zero_after(robot, began)
+        robot.emergency_stop(is_on=False)
+        return seconds
+    robot.silent.add(name)
+    time.sleep(0.06)  # a beat under way ends
+    seconds = _zero_after(robot, robot.sent[name])
+    robot.silent.clear()
+    return seconds
+
+
+def _zero_after(robot: object, moment: float) -> float:
+    """Return seconds from ``moment`` to the first zero; inf if none, or if it moved again."""
+    from scripted_robot import wait_until
+
+    wait_until(lambda: robot.first_zero_after(moment) < float('inf'), 5.0)
+    zero = robot.first_zero_after(moment)
+    time.sleep(_STILL)
+    moved = any(when > zero and (v, w) != (0.0, 0.0) for when, v, w in list(robot.received))
+    return float('inf') if moved else zero - moment
+
+
+def measure_loop(seconds: float) -> dict[str, object]:
+    """Run the whole stack on the raycast simulator in real time; judge the periods of cmd_vel.
+
+    Raises:
+        RuntimeError: The stack did not come up within 60 s.
+    """
+    os.environ.setdefault('ROS_DOMAIN_ID', str(100 + os.getpid() % 100))
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    import rclpy
+    from geometry_msgs.msg import TwistStamped
+    from rclpy.node import Node
+
+    from vln_nodes import qos
+
+    arrivals: list[float] = []
+    rclpy.init()
+    node = Node('loop_benchmark')
+    node.create_subscription(
+        TwistStamped, 'cmd_vel', lambda _: arrivals.append(time.monotonic()), qos.COMMAND
+    )
+    with tempfile.TemporaryFile() as log:
+        stack = subprocess.Popen(
+            [str(paths.ROOT / 'vln'), 'launch', 'sim.launch.xml', 'lockstep:=false'],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            deadline = time.monotonic() + 60.0
+            while len(arrivals) < 100:
+                rclpy.spin_once(node, timeout_sec=0.1)
+                if time.monotonic() > deadline or stack.poll() is not None:
+                    log.seek(0)
+                    tail = log.read()[-600:].decode(errors='replace')
+                    raise RuntimeError(f'the stack does not drive cmd_vel:\n{tail}')
+            arrivals.clear()
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                rclpy.spin_once(node, timeout_sec=0.1)
+        finally:
+            stack.send_signal(signal.SIGINT)
+            try:
+                stack.wait(15.0)
+            except subprocess.TimeoutExpired:
+                stack.kill()
+            node.destroy_node()
+            rclpy.try_shutdown()
+    periods = np.diff(arrivals)
+    return {
+        'loop_within_10ms_frac': float(np.mean(np.abs(periods - 0.05) <= 0.010)),
+        'loop_period_p99_s': float(np.percentile(periods, 99)),
+        'loop_samples': len(periods),
+    }
