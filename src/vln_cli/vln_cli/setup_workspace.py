@@ -30,7 +30,7 @@ from vln_cli.paths import (
 from vln_cli.steps import Log, Step, StepError, exclusive, hash_of, minutes, run_steps
 
 _HABITAT_RECIPE = ROOT / 'sim_bridge' / 'habitat'
-_WORKSPACE_STEPS = ('build', 'environment')
+_WORKSPACE_STEPS = ('build', 'environment', 'check')
 _WHEELS = Path(__file__).with_name('wheels.py')
 _CHECK = """
 import cv2, networkx, numba, numpy, open3d, pydantic, scipy.ndimage, skfmm, sklearn.cluster, yaml
@@ -72,10 +72,15 @@ def ensure() -> int:
 
     On a current checkout this hashes some small files and starts no program.
     """
-    if all(step.is_done() for step in all_steps() if not step.is_optional):
+    if is_current():
         return 0
     print('vln: this checkout is not set up, or its packages have changed', file=sys.stderr)
     return _set_up()
+
+
+def is_current() -> bool:
+    """Tell whether nothing is missing and nothing has changed since the set-up."""
+    return _venv_is_sound() and all(step.is_done() for step in all_steps() if not step.is_optional)
 
 
 def all_steps() -> list[Step]:
@@ -169,8 +174,6 @@ def _steps(distribution: machine.Distribution | None, *, with_habitat: bool = Fa
     ]
     # Not of the running Python: a shell with another one in front must not rebuild everything.
     venv_key = hash_of('venv 1', name)
-    if not _venv_is_sound():
-        venv_key = hash_of('venv 1', name, 'unsound')
     stamps = VENV / '.vln-stamps'
 
     def create_venv(log: Log) -> None:
@@ -218,13 +221,17 @@ def _steps(distribution: machine.Distribution | None, *, with_habitat: bool = Fa
 
     def record(log: Log) -> None:
         environment.record_environment(distribution)
+
+    def check(log: Log) -> None:
         # Fails here rather than in the middle of a run, and compiles what every process loads.
         log.run([str(PYTHON), '-c', _CHECK], environment.stack_environment())
 
     record_key = hash_of(build_key, files=[Path(environment.__file__)])
-    steps.append(
-        Step('environment', 'a first start', record_key, ENVIRONMENT.with_suffix('.key'), record)
-    )
+    check_key = hash_of(models_key, *keys, _CHECK)
+    steps += [
+        Step('environment', 'environment', record_key, ENVIRONMENT.with_suffix('.key'), record),
+        Step('check', 'a first start', check_key, stamps / 'check', check),
+    ]
     if with_habitat:
         files = [file for file in _HABITAT_RECIPE.rglob('*') if file.is_file()]
         files = [file for file in files if '__pycache__' not in file.parts]
