@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vln_cli import eval_run
+
 _RATES = ('SR', 'OSR', 'SPL', 'RGS', 'RGSPL', 'nDTW', 'SDTW')
 
 
@@ -40,6 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument('--rows', type=Path, help='also write the per-episode rows as JSON lines')
     score.add_argument('--json', action='store_true', help='one JSON object as the last line')
     score.set_defaults(run=_score)
+    run = commands.add_parser('run', help='run a benchmark with this stack')
+    eval_run.add_arguments(run)
+    run.set_defaults(run=eval_run.run)
     return parser
 
 

@@ -112,8 +112,16 @@ class VisibleObjects:
             found: dict[str, Any] = {}
             if name in self._names:
                 try:
-                    found = dict(json.loads(self._archive.read(name)).get(viewpoint) or {})
-                except (ValueError, AttributeError, zipfile.BadZipFile) as error:
+                    entries = json.loads(self._archive.read(name)).get(viewpoint) or {}
+                    # annotated near by, yet hidden: no evaluator counts it as visible
+                    found = {key: thing for key, thing in entries.items() if thing['visible_pos']}
+                except (
+                    ValueError,
+                    AttributeError,
+                    KeyError,
+                    TypeError,
+                    zipfile.BadZipFile,
+                ) as error:
                     raise EpisodeError(f'{self._path}: {name} is malformed: {error}') from error
             self._kept[key] = found
         return self._kept[key]

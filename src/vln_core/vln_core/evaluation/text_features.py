@@ -1,0 +1,244 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Features of the choices that an agent has in a text world.
+
+A choice is to walk to a viewpoint that was shown, or to stop at one that was reached. Its features
+are sparse: names with values, so that weights stay readable. Attention moves along the instruction
+with the moves made; turn words meet landmarks in the view that the move would face.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vln_core.evaluation.text_words import MOTION, InstructionWords, words_of
+from vln_core.evaluation.text_world import NUM_HEADINGS, Neighbour, TextPanorama, TextWalk
+
+_SECTOR = 2.0 * math.pi / NUM_HEADINGS
+Features = dict[str, float]
+
+
+@dataclass(frozen=True)
+class FeatureConfig:
+    """What the features may read.
+
+    Attributes:
+        words_per_move: Words of the instruction that attention passes with each move.
+        use_prior: Whether steps made, metres walked and metres from the start are read: the
+            benchmark's path lengths are an artefact, so the product's default is not to.
+        is_goal_only: Instructions name a goal, not a route (REVERIE): attention covers all words.
+    """
+
+    words_per_move: float = 5.0
+    use_prior: bool = False
+    is_goal_only: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Something the agent may do.
+
+    Attributes:
+        viewpoint: Where it leads.
+        is_stop: Whether the episode ends there.
+        features: Names with values.
+    """
+
+    viewpoint: str
+    is_stop: bool
+    features: Features
+
+
+def wrap(angle: float) -> float:
+    """Return an angle in (-pi, pi], rad."""
+    return math.pi - (math.pi - angle) % (2.0 * math.pi)
+
+
+def _angle_bin(angle: float) -> int:
+    """Return the sector of a clockwise angle: 0 ahead, 2 right, 4 behind, 6 left."""
+    return round(angle / _SECTOR) % NUM_HEADINGS
+
+
+class FeatureMaker:
+    """Makes the choices of a walk for one instruction."""
+
+    def __init__(self, config: FeatureConfig) -> None:
+        self._config = config
+        self._view_words = lru_cache(maxsize=200000)(_view_words)
+        self._scene_words = lru_cache(maxsize=50000)(_scene_words)
+
+    def choices(self, walk: TextWalk, instruction: InstructionWords) -> list[Choice]:
+        """Return every choice: first the stops, then the moves; the order is deterministic."""
+        attention = self._attention(instruction, walk.num_moves)
+        distances = walk.known_distances()
+        made = [
+            Choice(name, True, self._stop(walk, instruction, name, distances[name], attention))
+            for name in walk.visited
+        ]
+        for name, sightings in walk.shown.items():
+            here = [pair for pair in sightings if pair[0] == walk.at]
+            seen_from, way = (here or sightings)[-1]
+            features = self._move(walk, seen_from, way, distances[name], attention)
+            made.append(Choice(name, False, features))
+        return made
+
+    def _attention(self, instruction: InstructionWords, moves: int) -> list[tuple[str, str, str]]:
+        """Return (bucket, word as written, common name) of the instruction's words."""
+        if self._config.is_goal_only:
+            return [('all', raw, name) for _, raw, name in instruction.words]
+        pointer = self._config.words_per_move * moves
+        last = instruction.length - 8
+        found = []
+        for place, raw, name in instruction.words:
+            offset = (place - pointer) / self._config.words_per_move
+            bucket = 'past' if offset < -1.0 else 'now' if offset < 1.5 else 'next'
+            if offset >= 3.0:
+                bucket = 'later'
+            found.append((bucket, raw, name))
+            if place >= last:
+                found.append(('end', raw, name))
+        return found
+
+    # ------------------------------------------------------------------------------ moves
+
+    def _move(
+        self,
+        walk: TextWalk,
+        seen_from: str,
+        way: Neighbour,
+        distance: float,
+        attention: list[tuple[str, str, str]],
+    ) -> Features:
+        out: Features = defaultdict(float)
+        is_here = seen_from == walk.at
+        panorama = walk.visited[seen_from]
+        middle, wide = self._view_words(panorama, _angle_bin(way.heading))
+        turn = wrap(way.heading - walk.heading)
+        sector = _angle_bin(turn)
+        lift = 'up' if way.elevation > 0.25 else 'down' if way.elevation < -0.25 else 'level'
+        place = 'here' if is_here else 'there'
+        out[f'move:{place}'] = 1.0
+        out[f'{place}:metres'] = distance / 5.0
+        out[f'{place}:edge'] = way.distance / 3.0
+        out[f'{place}:lift:{lift}'] = 1.0
+        if is_here:
+            out[f'angle:{sector}:{"start" if walk.num_moves == 0 else "on"}'] = 1.0
+        else:
+            age = len(walk.visited) - 1 - list(walk.visited).index(seen_from)
+            out['there:age'] = min(age, 6) / 3.0
+        agree: defaultdict[str, float] = defaultdict(float)
+        match: defaultdict[str, float] = defaultdict(float)
+        for bucket, raw, name in attention:
+            if bucket == 'end':
+                continue
+            if raw in MOTION and bucket in ('now', 'next'):
+                if is_here:
+                    out[f'turn:{raw}:{bucket}:{sector}'] += 1.0
+                    agree[bucket] += _agrees(raw, sector)
+                out[f'lift:{raw}:{bucket}:{lift}'] += 1.0
+            if name in middle:
+                match[bucket] += 1.0
+                out[f'in:{bucket}'] += 1.0
+                out[f'word:{name}:{bucket}'] += 1.0
+            elif name in wide:
+                out[f'beside:{bucket}'] += 1.0
+            if bucket in ('now', 'next', 'all') and raw not in MOTION:
+                for other in middle:
+                    out[f'pair:{name}|{other}'] += 1.0 if bucket != 'next' else 0.5
+        for bucket, amount in agree.items():
+            out[f'both:{bucket}'] = max(-1.0, min(1.0, amount)) * min(match[bucket], 2.0)
+        for other in middle:
+            out[f'view:{other}'] = 1.0
+        if self._config.use_prior:
+            out[f'prior:move:{min(walk.num_moves, 9)}'] = 1.0
+        return out
+
+    # ------------------------------------------------------------------------------ stops
+
+    def _stop(
+        self,
+        walk: TextWalk,
+        instruction: InstructionWords,
+        viewpoint: str,
+        distance: float,
+        attention: list[tuple[str, str, str]],
+    ) -> Features:
+        out: Features = defaultdict(float)
+        panorama = walk.visited[viewpoint]
+        scene, things = self._scene_words(panorama)
+        out['stop'] = 1.0
+        if viewpoint != walk.at:
+            out['stop:elsewhere'] = 1.0
+            out['stop:metres'] = distance / 5.0
+        if len(walk.visited) == 1:
+            out['stop:start'] = 1.0
+        elif viewpoint == walk.path[0]:
+            out['stop:at_start'] = 1.0
+        goal_bucket = 'all' if self._config.is_goal_only else 'end'
+        ends = 0
+        matched = 0
+        left = False
+        for bucket, raw, name in attention:
+            if bucket == goal_bucket:
+                ends += 1
+                if name in scene:
+                    matched += 1
+                    out[f'stop:word:{name}'] = 1.0
+                if raw in MOTION:
+                    continue
+                for other in scene:
+                    out[f'stop:pair:{name}|{other}'] = 1.0
+            elif bucket in ('next', 'later') and raw not in ('stop', 'wait'):
+                left = True
+                if viewpoint == walk.at:
+                    out[f'stop:open:{bucket}'] = 1.0
+        if ends:
+            out['stop:fraction'] = matched / ends
+        if not left and goal_bucket == 'end':
+            out['stop:all_read'] = 1.0
+            out['stop:read_and_there'] = matched / max(ends, 1)
+        goal = [name for name in instruction.goal]
+        hits = sum(name in things for name in goal)
+        out['stop:goal_object'] = hits / max(len(goal), 1)
+        rooms = sum(room in scene for room in instruction.rooms)
+        out['stop:goal_room'] = rooms / max(len(instruction.rooms), 1)
+        out['stop:object_and_room'] = out['stop:goal_object'] * out['stop:goal_room']
+        if self._config.use_prior:
+            moves = walk.path.index(viewpoint) if viewpoint in walk.path else 0
+            out[f'prior:stop:{min(moves, 9)}'] = 1.0
+            out[f'prior:made:{min(walk.num_moves, 12)}'] = 1.0
+        return out
+
+
+def _agrees(word: str, sector: int) -> float:
+    wanted = {'left': (5, 6, 7), 'right': (1, 2, 3), 'straight': (7, 0, 1), 'forward': (7, 0, 1)}
+    if word not in wanted:
+        return 0.0
+    return 1.0 if sector in wanted[word] else -1.0
+
+
+def _names(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for text in texts for name in words_of(text) if name not in ('stop',))
+
+
+def _view_words(panorama: TextPanorama, index: int) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names in the view at a heading, and those of the views beside it."""
+
+    def of(number: int) -> frozenset[str]:
+        number %= NUM_HEADINGS
+        things = [t.name for t in panorama.objects if _angle_bin(t.heading) == number]
+        # what hangs under the ceiling says little about where one goes
+        return _names([*panorama.captions[number][:2], *things])
+
+    return of(index), of(index - 1) | of(index + 1)
+
+
+def _scene_words(panorama: TextPanorama) -> tuple[frozenset[str], frozenset[str]]:
+    """Return all names at a viewpoint, and those of its objects and proposals alone."""
+    things = _names([t.name for t in panorama.objects] + [t.name for t in panorama.proposals])
+    captions = _names([line for lines in panorama.captions for line in lines[:2]])
+    return captions | things, things

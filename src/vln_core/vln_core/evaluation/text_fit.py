@@ -1,0 +1,317 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fits the weights of the text worlds' planner on a training split, and only on that.
+
+``python -m vln_core.evaluation.text_fit --data DIR --benchmark r2r --out FILE``
+
+Imitation: at states along reference paths and along the planner's own walks, the choices that lead
+to the goal by the shortest way are the right ones; a conditional logit with a Gaussian prior is
+fitted by L-BFGS. Some buildings are held out to choose the bias of stopping.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+
+from vln_core.evaluation import datasets
+from vln_core.evaluation.scoring import SUCCESS_RADIUS
+from vln_core.evaluation.text_features import Choice, FeatureConfig
+from vln_core.evaluation.text_planner import (
+    LinearTextPlanner,
+    TextWeights,
+    object_features,
+    walk_episode,
+)
+from vln_core.evaluation.text_words import read_instruction
+from vln_core.evaluation.text_world import TextWalk, TextWorld
+
+_logger = logging.getLogger(__name__)
+_LIMIT = 15
+_ROLL_OUT = 9
+_SLACK = 0.25
+
+
+@dataclass
+class _Rows:
+    """Choices of many states in compressed rows."""
+
+    index: dict[str, int]
+    columns: list[NDArray[np.int32]]
+    values: list[NDArray[np.float32]]
+    good: list[bool]
+    sizes: list[int]
+
+    @classmethod
+    def empty(cls) -> _Rows:
+        return cls({}, [], [], [], [])
+
+    def add(self, options: Sequence[Mapping[str, float]], good: Sequence[bool]) -> None:
+        for features in options:
+            ids = [self.index.setdefault(name, len(self.index)) for name in features]
+            self.columns.append(np.array(ids, np.int32))
+            self.values.append(np.array(list(features.values()), np.float32))
+        self.good += good
+        self.sizes.append(len(options))
+
+
+def fit_logit(
+    rows: _Rows, *, ridge: float, min_count: int, iterations: int = 150
+) -> dict[str, float]:
+    """Return the weights that make the good options of each state most likely.
+
+    Args:
+        rows: Options by state.
+        ridge: Strength of the Gaussian prior per state; pairs of words get ten times as much.
+        min_count: Features seen in fewer options are left out.
+        iterations: Of L-BFGS at most.
+    """
+    names = list(rows.index)
+    columns = np.concatenate(rows.columns)
+    counts = np.bincount(columns, minlength=len(names))
+    keep = counts >= min_count
+    renumber = np.cumsum(keep) - 1
+    lengths = np.array([len(part) for part in rows.columns])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    table = csr_matrix(
+        (np.concatenate(rows.values), columns, starts), shape=(len(lengths), len(names))
+    )[:, np.flatnonzero(keep)]
+    kept = [name for name, flag in zip(names, keep) if flag]
+    assert len(kept) == renumber[-1] + 1
+    strength = np.array([ridge * (10.0 if 'pair:' in name else 1.0) for name in kept])
+    good = np.array(rows.good, bool)
+    edges = np.concatenate([[0], np.cumsum(rows.sizes)])[:-1]
+    state = np.repeat(np.arange(len(rows.sizes)), rows.sizes)
+    turned = table.T.tocsr()
+
+    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scores = table @ weights
+        scores -= np.maximum.reduceat(scores, edges)[state]
+        power = np.exp(scores)
+        total = np.add.reduceat(power, edges)
+        hit = np.maximum(np.add.reduceat(power * good, edges), 1e-12)
+        slope = turned @ (power / total[state] - power * good / hit[state])
+        value = float(np.log(total / hit).sum()) / len(total)
+        return (
+            value + 0.5 * float(strength @ weights**2),
+            slope / len(total) + strength * weights,
+        )
+
+    found = minimize(
+        loss, np.zeros(len(kept)), jac=True, method='L-BFGS-B', options={'maxiter': iterations}
+    )
+    _logger.info(
+        '%d states, %d features, loss %.4f after %d rounds',
+        len(edges), len(kept), found.fun, found.nit,
+    )  # fmt: skip
+    return {name: float(w) for name, w in zip(kept, found.x) if abs(w) >= 0.01}
+
+
+class Teacher:
+    """Knows the goal of an episode; says which choices are right."""
+
+    def __init__(self, world: TextWorld, episode: datasets.GraphEpisode) -> None:
+        self._graph = world.graph(episode.scan)
+        self._path = episode.path
+        self._world = world
+        self._episode = episode
+
+    def distance(self, viewpoint: str) -> float:
+        """Return the way left from a viewpoint to the reference goal, metres."""
+        return self._graph.distance(viewpoint, self._path[-1])
+
+    def is_goal(self, viewpoint: str) -> bool:
+        """Tell whether a stop there is a success."""
+        if self._episode.object_id is None:
+            return self.distance(viewpoint) < SUCCESS_RADIUS
+        things = self._world.panorama(self._episode.scan, viewpoint).proposals
+        return any(thing.id == self._episode.object_id for thing in things)
+
+    def good(self, walk: TextWalk, choices: Sequence[Choice]) -> list[bool]:
+        """Return which choices are right."""
+        known = walk.known_distances()
+        goals = [c.viewpoint for c in choices if c.is_stop and self.is_goal(c.viewpoint)]
+        nearest = min(goals, key=lambda name: known[name], default=None)
+        ahead = ''
+        if walk.path == list(self._path[: len(walk.path)]) and len(walk.path) < len(self._path):
+            ahead = self._path[len(walk.path)]
+        ways = {
+            c.viewpoint: known[c.viewpoint] + self.distance(c.viewpoint)
+            for c in choices
+            if not c.is_stop
+        }
+        best = min(ways.values(), default=math.inf) + _SLACK
+        if nearest is not None:
+            return [c.viewpoint == nearest if c.is_stop else c.viewpoint == ahead for c in choices]
+        return [
+            not c.is_stop and (c.viewpoint == ahead if ahead else ways[c.viewpoint] <= best)
+            for c in choices
+        ]
+
+
+def _collect(
+    rows: _Rows,
+    world: TextWorld,
+    episodes: Sequence[datasets.GraphEpisode],
+    planner: LinearTextPlanner,
+    *,
+    is_own_walk: bool,
+    rng: np.random.Generator,
+) -> None:
+    """Add the states of reference paths, or of walks that the planner itself samples."""
+    for episode in episodes:
+        teacher = Teacher(world, episode)
+        walk = TextWalk(world, episode.scan, episode.path[0], episode.heading)
+        words = read_instruction(episode.instruction)
+        for step in range(_ROLL_OUT if is_own_walk else len(episode.path)):
+            choices = planner.maker.choices(walk, words)
+            good = teacher.good(walk, choices)
+            if any(good) and not all(good):
+                rows.add([choice.features for choice in choices], good)
+            if is_own_walk:
+                scores = np.array([planner.score(choice) for choice in choices])
+                power = np.exp(scores - scores.max())
+                chosen = choices[int(rng.choice(len(choices), p=power / power.sum()))]
+                if chosen.is_stop:
+                    break
+                walk.move_to(chosen.viewpoint)
+            elif step + 1 < len(episode.path):
+                walk.move_to(episode.path[step + 1])
+
+
+def _fit_objects(
+    world: TextWorld, episodes: Sequence[datasets.GraphEpisode], ridge: float
+) -> dict[str, float]:
+    rows = _Rows.empty()
+    for episode in episodes:
+        things = world.panorama(episode.scan, episode.path[-1]).proposals
+        good = [thing.id == episode.object_id for thing in things]
+        if any(good) and not all(good):
+            rows.add([object_features(t.name, episode.instruction) for t in things], good)
+    return fit_logit(rows, ridge=ridge, min_count=5)
+
+
+def success_and_spl(
+    planner: LinearTextPlanner,
+    world: TextWorld,
+    episodes: Sequence[datasets.GraphEpisode],
+    limit: int = _LIMIT,
+) -> tuple[float, float, float]:
+    """Return SR, SPL and RGS of walks, as fractions."""
+    total = np.zeros(3)
+    for episode in episodes:
+        graph, teacher = world.graph(episode.scan), Teacher(world, episode)
+        walk = TextWalk(world, episode.scan, episode.path[0], episode.heading)
+        walk_episode(planner, walk, episode.instruction, limit)
+        won = float(teacher.is_goal(walk.at))
+        shortest = graph.distance(episode.path[0], episode.path[-1])
+        chosen = planner.choose_object(walk.panorama, episode.instruction)
+        found = float(episode.object_id is not None and chosen == episode.object_id)
+        total += [won, won * shortest / max(shortest, graph.length(walk.path), 1e-9), found]
+    sr, spl, rgs = (float(value) for value in total / max(len(episodes), 1))
+    return sr, spl, rgs
+
+
+def hold_out(
+    episodes: Sequence[datasets.GraphEpisode], part: int = 6
+) -> tuple[list[datasets.GraphEpisode], list[datasets.GraphEpisode]]:
+    """Split by building, so that what is held out was never seen."""
+    scans = sorted({episode.scan for episode in episodes})
+    kept_back = set(scans[::part])
+    fitted = [episode for episode in episodes if episode.scan not in kept_back]
+    return fitted, [episode for episode in episodes if episode.scan in kept_back]
+
+
+def one_per_path(episodes: Sequence[datasets.GraphEpisode]) -> list[datasets.GraphEpisode]:
+    """Return one instruction of each path, alternating between the first, second and third."""
+    groups: dict[str, list[datasets.GraphEpisode]] = {}
+    for episode in episodes:
+        groups.setdefault(episode.id.rsplit('_', 1)[0], []).append(episode)
+    return [group[number % len(group)] for number, group in enumerate(groups.values())]
+
+
+def fit(
+    world: TextWorld,
+    episodes: Sequence[datasets.GraphEpisode],
+    config: FeatureConfig,
+    *,
+    ridge: float = 3e-4,
+    rounds: int = 2,
+    seed: int = 0,
+    report: Callable[[str], None] = lambda text: None,
+) -> TextWeights:
+    """Fit weights: first on reference paths, then also on the planner's own walks."""
+    fitted, back = hold_out(episodes)
+    rng = np.random.default_rng(seed)
+    weights = TextWeights(config, {})
+    rows = _Rows.empty()
+    for number in range(rounds + 1):
+        planner = LinearTextPlanner(weights)
+        _collect(rows, world, fitted, planner, is_own_walk=number > 0, rng=rng)
+        weights = replace(weights, choice=fit_logit(rows, ridge=ridge, min_count=20))
+        counts = Counter(name.split(':')[0] for name in weights.choice)
+        report(f'round {number}: {dict(counts.most_common(6))}')
+    if config.is_goal_only:
+        weights = replace(weights, thing=_fit_objects(world, fitted, ridge))
+    sample = back[:: max(1, len(back) // 200)]
+    best = (-1.0, 0.0)
+    for bias in (-1.5, -1.0, -0.5, 0.0, 0.5):
+        planner = LinearTextPlanner(replace(weights, stop_bias=bias))
+        sr, spl, rgs = success_and_spl(planner, world, sample)
+        report(f'held out, bias {bias:+.1f}: SR {sr:.3f} SPL {spl:.3f} RGS {rgs:.3f}')
+        best = max(best, (sr + spl, bias))
+    return replace(weights, stop_bias=best[1])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fit one benchmark's weights and write the file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or '').splitlines()[0])
+    parser.add_argument('--data', type=Path, required=True)
+    parser.add_argument('--benchmark', choices=['r2r', 'reverie'], required=True)
+    parser.add_argument('--out', type=Path, required=True)
+    parser.add_argument('--prior', action='store_true', help='also read path lengths')
+    parser.add_argument('--captions-only', action='store_true', help='without NavGPT objects')
+    parser.add_argument('--paths', type=int, default=0, help='fit on the first N paths; 0: all')
+    parser.add_argument('--rounds', type=int, default=2)
+    parser.add_argument('--ridge', type=float, default=3e-4)
+    options = parser.parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format='%(message)s')
+    is_goal_only = options.benchmark == 'reverie'
+    files = datasets.REVERIE_FILES if is_goal_only else datasets.R2R_FILES
+    load = datasets.load_reverie if is_goal_only else datasets.load_r2r
+    episodes = one_per_path(list(load(datasets.find_split(options.data, files, 'train'))))
+    if options.paths:
+        episodes = episodes[: options.paths]
+    world = TextWorld(
+        options.data, use_objects=not options.captions_only, use_proposals=is_goal_only
+    )
+    weights = fit(
+        world,
+        episodes,
+        FeatureConfig(use_prior=options.prior, is_goal_only=is_goal_only),
+        ridge=options.ridge,
+        rounds=options.rounds,
+        report=_logger.info,
+    )
+    arguments = f'--data DIR --benchmark {options.benchmark} --rounds {options.rounds}'
+    arguments += f' --ridge {options.ridge:g}' + (' --prior' if options.prior else '')
+    arguments += ' --captions-only' if options.captions_only else ''
+    arguments += f' --paths {options.paths}' if options.paths else ''
+    command = f'python -m vln_core.evaluation.text_fit {arguments} --out {options.out.name}'
+    replace(weights, made_by=command).save(options.out)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
