@@ -53,9 +53,11 @@ class SafetyParameters:
     odom_frame: str = parameter('odom', 'Odometry frame.')
     base_frame: str = parameter('base_link', 'Body frame of the robot.')
     band: BodyBandConfig = field(default_factory=BodyBandConfig)
-    # With a period of 0.05 s the zero is out 0.25 s after the last good sample (SPEC 6).
+    # With a period of 0.05 s the zero is out 0.25 s after the last good sample, 1 s after a node.
     gate: SafetyConfig = field(
-        default_factory=lambda: SafetyConfig(input_timeout=0.2, required_nodes=_NODES)
+        default_factory=lambda: SafetyConfig(
+            input_timeout=0.2, node_timeout=0.9, required_nodes=_NODES
+        )
     )
 
 
@@ -142,6 +144,7 @@ class SafetyNode(StackNode):
                 self._advance()
 
     async def _on_depth(self, message: Image) -> None:
+        arrived = steady_now()  # work on a sample must not make it younger
         stamp = conversions.stamp_ns(message.header.stamp)
         config, frame = self._config, message.header.frame_id
         try:
@@ -161,8 +164,8 @@ class SafetyNode(StackNode):
             self._ticks.add_depth(stamp, seen)
             self._advance()
         else:
-            self._gate.on_tf(steady_now())
-            self._gate.on_depth(stamp, steady_now(), seen)
+            self._gate.on_tf(arrived)
+            self._gate.on_depth(stamp, arrived, seen)
 
     def _obstacles(self, message: Image, camera: Any, mount: np.ndarray) -> np.ndarray:
         depth = conversions.depth_of_image(message)

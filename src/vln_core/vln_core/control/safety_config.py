@@ -32,7 +32,7 @@ class SafetyConfig:
 
     Attributes:
         input_timeout: Age of depth, odometry, TF or command after their last good sample, s.
-        node_timeout: Silence of a node of the stack, s.
+        node_timeout: Silence of a node of the stack, s; zero must be out 1 s after its loss.
         required_nodes: Names that must send heartbeats before anything moves.
         max_speed: m/s, either way.
         max_turn_rate: rad/s.
@@ -51,7 +51,7 @@ class SafetyConfig:
     """
 
     input_timeout: float = 0.25
-    node_timeout: float = 1.0
+    node_timeout: float = 0.8
     required_nodes: tuple[str, ...] = ()
     max_speed: float = 0.6
     max_turn_rate: float = 1.2
