@@ -301,6 +301,7 @@ class MonitorNode(StackNode):
         following = self._commands.is_following
         self._hub.post('health', {'nodes': self._table.rows(now), 'safety': is_safety_alive})
         self._set_episode(following=following)
+        self.report(pages=len(self._desk.pages), driver=self._desk.wheel.name or 'nobody')
 
     def close(self) -> None:
         """End the servers first: a page that is told of the end cannot drive any more."""

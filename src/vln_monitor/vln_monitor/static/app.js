@@ -9,8 +9,8 @@ import { WorldMap } from './map.js';
 import { byId, showCommands, showDecisions, showHealth, showHistory, showProgress } from './panels.js';
 
 const connection = new Connection();
-const camera = new Camera(connection);
 const map = new WorldMap();
+const camera = new Camera(connection, map);
 const drive = new Drive(connection);
 const me = { number: null, role: null, wasDriver: false };
 let episode = { state: 'idle', gate: 'open', following: false };

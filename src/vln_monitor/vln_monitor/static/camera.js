@@ -30,8 +30,9 @@ function cross(ctx, x, y) {
 }
 
 export class Camera {
-  constructor(connection) {
+  constructor(connection, map) {
     this.connection = connection;
+    this.map = map;
     this.canvas = document.getElementById('camera');
     this.ctx = this.canvas.getContext('2d');
     this.note = document.getElementById('camera-note');
@@ -142,12 +143,16 @@ export class Camera {
       const left = Math.max(1, Math.min(...us)), top = Math.max(1, Math.min(...vs));
       const right = Math.min(canvas.width - 1, Math.max(...us)), bottom = Math.min(canvas.height - 1, Math.max(...vs));
       if (right <= left || bottom <= top) continue;
+      // Remembered, but behind something: faint.
+      const isHidden = this.map.isHidden(this.header.pose, found.at, 0.5 * Math.max(found.extent[0], found.extent[1]) + 0.3);
+      ctx.globalAlpha = isHidden ? 0.3 : 1;
       ctx.strokeStyle = colorOf(found.name);
       ctx.lineWidth = 2;
       ctx.setLineDash([6, 4]);
       ctx.strokeRect(left, top, right - left, bottom - top);
       ctx.setLineDash([]);
-      label(ctx, `${found.name} ${centre[2].toFixed(1)} m`, left, top, colorOf(found.name));
+      if (!isHidden) label(ctx, `${found.name} ${centre[2].toFixed(1)} m`, left, top, colorOf(found.name));
+      ctx.globalAlpha = 1;
     }
     const seen = this.plan.map(([x, y]) => this.project([x, y, 0])).filter(Boolean);
     ctx.strokeStyle = '#d946ef';

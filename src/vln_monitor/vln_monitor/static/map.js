@@ -50,8 +50,30 @@ export class WorldMap {
   async onGrid(header, bytes) {
     const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
     this.grid?.bitmap.close();
-    this.grid = { ...header, bitmap };
+    const copy = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d');
+    copy.drawImage(bitmap, 0, 0);
+    this.grid = { ...header, bitmap, pixels: copy.getImageData(0, 0, bitmap.width, bitmap.height).data };
     this.request();
+  }
+
+  isOccupied(x, y) {
+    const { size, resolution, origin, pixels } = this.grid;
+    const column = Math.floor((x - origin[0]) / resolution);
+    const row = size[1] - 1 - Math.floor((y - origin[1]) / resolution);
+    if (column < 0 || row < 0 || column >= size[0] || row >= size[1]) return false;
+    const at = 4 * (row * size[0] + column);
+    return pixels[at + 3] > 0 && pixels[at] < 128;
+  }
+
+  // Whether something stands between two points, not counting the last metres of the way.
+  isHidden(from, to, margin) {
+    if (!this.grid) return false;
+    const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
+    for (let way = 0.3; way < length - margin; way += 0.05) {
+      const part = way / length;
+      if (this.isOccupied(from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1]))) return true;
+    }
+    return false;
   }
 
   drag(event) {
@@ -109,7 +131,9 @@ export class WorldMap {
     const width = Math.max(3, x1 - x0 + 1.2), height = Math.max(3, y1 - y0 + 1.2);
     this.view.x = (x0 + x1) / 2;
     this.view.y = (y0 + y1) / 2;
-    this.view.scale = Math.min(this.canvas.clientWidth / width, this.canvas.clientHeight / height, 120);
+    // Names stand to the right of their places and things.
+    this.view.scale = Math.min((this.canvas.clientWidth - 70) / width, this.canvas.clientHeight / height, 120);
+    this.view.x += 30 / this.view.scale;
   }
 
   request() {

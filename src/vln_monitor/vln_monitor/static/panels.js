@@ -51,7 +51,7 @@ function showDecision(entry) {
 export function showDecisions(entries) {
   byId('decisions').replaceChildren(...entries.slice().reverse().map(showDecision));
   const sum = (key) => entries.reduce((total, entry) => total + (entry[key] ?? 0), 0);
-  const facts = [`${entries.length} decisions`];
+  const facts = [`${entries.length} ${entries.length === 1 ? 'decision' : 'decisions'}`];
   const tokens = sum('prompt_tokens') + sum('completion_tokens');
   if (tokens) facts.push(`${tokens} tokens`);
   if (sum('cost')) facts.push(`${sum('cost').toFixed(3)} $`);
@@ -78,7 +78,7 @@ export function showHealth(nodes) {
     const isBad = ['error', 'silent', 'absent'].includes(node.state);
     item.querySelector('.dot').className = `dot ${node.state === 'ok' ? 'ok' : isBad ? 'error' : 'warn'}`;
     const age = node.age ? ` for ${node.age} s` : '';
-    const told = node.text && node.text !== 'ok' && node.state !== 'absent' ? `: ${node.text}` : '';
+    const told = node.text && !['ok', 'starting'].includes(node.text) && node.state !== 'absent' ? `: ${node.text}` : '';
     item.querySelector('.quiet').textContent = `${WORDS[node.state] ?? node.state}${age}${told}`;
     const rows = Object.entries(node.values).flatMap(([key, value]) => [element('dt', '', key), element('dd', '', value || '–')]);
     item.querySelector('dl').replaceChildren(...rows);
