@@ -3,8 +3,8 @@
 """What a person types: help, mistakes, quick starts."""
 
 import os
+import resource
 import subprocess
-import time
 
 import pytest
 
@@ -57,13 +57,11 @@ def test_works_through_a_link_and_from_elsewhere(tmp_path):
 
 @needs_setup
 def test_a_command_starts_within_two_seconds():
-    # The best of three: other tests may be running.
-    durations = []
-    for _ in range(3):
-        started = time.monotonic()
-        assert vln('env').returncode == 0
-        durations.append(time.monotonic() - started)
-    assert min(durations) < 2.0
+    # Processor time: other tests may be running beside this one.
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert vln('env').returncode == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 1.5
 
 
 @needs_setup

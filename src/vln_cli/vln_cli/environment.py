@@ -95,9 +95,10 @@ def stack_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     environment.update(record['values'])
     environment['VLN_ROOT'] = str(ROOT)
     environment.pop('PYTHONHOME', None)
-    # Fast DDS reads the first name since 3.0 (Kilted), the second before (Jazzy).
     environment.setdefault('FASTDDS_DEFAULT_PROFILES_FILE', str(DDS_PROFILE))
-    environment.setdefault('FASTRTPS_DEFAULT_PROFILES_FILE', str(DDS_PROFILE))
+    if record['distribution'] == 'jazzy':
+        # Its Fast DDS 2 knows the variable by this name; Fast DDS 3 warns of it.
+        environment.setdefault('FASTRTPS_DEFAULT_PROFILES_FILE', str(DDS_PROFILE))
     environment.setdefault('RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp')
     # The parts of the stack are processes; threads inside numpy would only fight them.
     environment.setdefault('OMP_NUM_THREADS', '1')
