@@ -113,3 +113,10 @@ def test_rviz_shows_topics_that_exist() -> None:
         if topic is not None:
             durability = display['Topic']['Durability Policy'].replace(' ', '_').upper()
             assert topic.profile.durability.name == durability, topic.name
+
+
+def test_zero_is_out_in_time() -> None:
+    """SPEC 6: zero 0.25 s after the last good sample, 1 s after a node's last sign of life."""
+    safety = parameter_files.nodes(with_bridge=False)['safety']
+    assert safety.gate.input_timeout + safety.control_period <= 0.25
+    assert safety.gate.node_timeout + safety.control_period <= 1.0

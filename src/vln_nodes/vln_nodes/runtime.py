@@ -9,6 +9,7 @@ that a node can send its last message: rclpy's own handlers would cut it off fir
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import queue
@@ -35,17 +36,25 @@ _DRAIN = 0.25
 _logger = logging.getLogger(__name__)
 
 
+class Closing(VlnError):
+    """The node ends: what a callback wanted is not done any more."""
+
+
 class Worker:
     """One thread for what is slower than a callback may be; calls run in order."""
 
     def __init__(self, node: Node, name: str) -> None:
         self._node = node
+        self._is_closed = False
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future:
         """Run ``function`` in the worker; the returned future can be awaited in a callback."""
         future: Future = Future(executor=self._node.executor)
-        self._pool.submit(self._run, future, function, args)
+        if self._is_closed:
+            future.set_exception(Closing(f'{self._node.get_name()} ends'))
+        else:
+            self._pool.submit(self._run, future, function, args)
         return future
 
     def _run(self, future: Future, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -61,6 +70,7 @@ class Worker:
 
     def close(self, *, wait: bool = False) -> None:
         """Drop what waits; what runs is left to end, or with ``wait`` everything is done first."""
+        self._is_closed = True
         self._pool.shutdown(wait=wait, cancel_futures=not wait)
 
 
@@ -155,7 +165,8 @@ class _Runner:
             self._node.close()
             deadline = time.monotonic() + _DRAIN
             while time.monotonic() < deadline:
-                self._executor.spin_once(timeout_sec=0.02)
+                with contextlib.suppress(Closing):
+                    self._executor.spin_once(timeout_sec=0.02)
         except Exception:
             _logger.exception('%s did not close in order', self._node.get_name())
             self._code = 1
