@@ -58,7 +58,7 @@ def views(count=4, width=32, height=24):
         View(
             k,
             2 * math.pi * k / count,
-            np.full((height, width, 3), 40 * k, np.uint8),
+            np.full((height, width, 3), 20 * k, np.uint8),
             np.full((height, width), 2.5, np.float32),
             camera,
             np.eye(4),

@@ -209,8 +209,16 @@ class _Turn:
             thing = candidate.thing
             near = surface_distance(self.s.xy, thing)
             arrive = min(self.config.arrive, 0.8 * self.c.stop_radius)
-            move = None if near <= arrive else self._towards(thing, allow_far=is_goal)
-            if move is None and near > 0.95 * self.c.stop_radius:
+            is_stuck = self._stands_still()
+            if is_stuck and near > 0.95 * self.c.stop_radius:
+                continue
+            move = None
+            is_behind_wall = self.s.seen_now(thing) is None and (
+                self.s.room_of_object(thing) != self.s.room
+            )
+            if (near > arrive or is_behind_wall) and not is_stuck:
+                move = self._towards(thing, allow_far=is_goal)
+            if move is None and (near > 0.95 * self.c.stop_radius or is_behind_wall):
                 continue
             if not is_goal and move is None:
                 self._skip_open(f'the goal {thing.category} is reached: {candidate.reason}')
@@ -220,6 +228,13 @@ class _Turn:
             why = f'the goal {thing.category} {thing.id} is {near:.1f} m away; {candidate.reason}'
             return self._record(move, why)
         return None
+
+    def _stands_still(self) -> bool:
+        """Tell whether the last waypoints lie on one spot: what was tried here does not work."""
+        last = self.s.track[-self.config.max_tries - 1 :]
+        if len(last) <= self.config.max_tries:
+            return False
+        return all(float(np.hypot(*(p - self.s.xy))) < 0.3 for p in last)
 
     def _skip_open(self, reason: str) -> None:
         for item in list(self.items[:-1]):
@@ -235,6 +250,10 @@ class _Turn:
                 move = self._towards(thing, allow_far=True) if far else None
                 if move is not None:
                     return self._record(move, f'clause {index + 1} leads to the {thing.category}')
+        if self._stands_still():
+            self.banned |= {
+                f'goto({v.id})' for v in self.c.graph.viewpoints if v.path_length < 0.5
+            }
         scorer = FrontierScorer(self.s, self.judge, index, self.config.weights, self.banned)
         best = scorer.best()
         if best is None and index < len(self.items) - 1:
@@ -297,16 +316,25 @@ class _Turn:
                 continue
             if np.hypot(*(xy - self.s.xy)) < 0.3 or self._is_banned(Goto(viewpoint=view.id)):
                 continue
+            if view.is_visited and self._times(Goto(viewpoint=view.id)) >= 2:
+                continue
             gap = surface_distance(xy, thing)
             walls = len(self.s.crossed(xy, target))
             cost = gap + 1.5 * walls + 0.15 * view.path_length
-            if gap + 1.5 * walls > near - 0.3 and not (
-                detection is None and walls == 0 and gap < 3
+            if view.id == f'w{thing.best_view[0]}':
+                cost -= 2.0  # from there it was seen
+            elif gap + 1.5 * walls > near - 0.3 and not (
+                detection is None and walls == 0 and gap < 3.0
             ):
                 continue
             if best is None or (cost, view.id) < best:
                 best = (cost, view.id)
         return Goto(viewpoint=best[1]) if best else None
+
+    def _times(self, action: Goto) -> int:
+        """Return how often an action was taken before."""
+        text = describe_action(action)
+        return sum(1 for note in self.c.history if note.action == text)
 
     def _visible_moves(self, detection: Detection) -> list[Go | MoveTo]:
         views = self.c.panorama.views

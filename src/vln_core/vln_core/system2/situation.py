@@ -24,6 +24,7 @@ DOORWAY = 'doorway'
 _MIN_CONFIDENCE = 0.15
 _MERGE_DOORWAYS = 0.8
 _HALF_WIDTH = 0.85
+_SILL = 0.35
 _RANK_WEIGHT = (1.0, 0.5, 0.35, 0.25)
 
 
@@ -63,6 +64,13 @@ class Doorway:
         """Return +1 or -1: the side of the wall on which a point lies."""
         assert self.normal is not None
         return 1 if float(self.normal @ (xy - self.centre)) >= 0.0 else -1
+
+    def holds(self, xy: NDArray[np.float64]) -> bool:
+        """Tell whether a point lies in the opening itself, neither inside nor outside."""
+        assert self.normal is not None
+        gap = xy - self.centre
+        along = np.array([-self.normal[1], self.normal[0]])
+        return abs(float(self.normal @ gap)) < _SILL and abs(float(along @ gap)) < _HALF_WIDTH
 
     def is_crossed(self, a: NDArray[np.float64], b: NDArray[np.float64], slack: float) -> bool:
         """Tell whether going from ``a`` to ``b`` leads through; ``slack`` is the detour, metres."""
@@ -149,16 +157,37 @@ class Situation:
         hits = [d for d in self.doorways if d.is_crossed(a, b, slack)]
         return sorted(hits, key=lambda d: float(np.hypot(*(d.centre - a))))
 
+    def _node(
+        self, key: tuple[str, object], xy: NDArray[np.float64], other: NDArray[np.float64]
+    ) -> Hashable:
+        """Return the room node of one end of a line.
+
+        One who stands in a doorway sees both rooms: the line belongs to the side it leads to.
+        """
+        if key[0] != 'o':
+            for door in self.doorways:
+                if door.holds(xy) and not door.holds(other):
+                    return ('door', door.id, door.side(other))
+        return key
+
     def _chain(
-        self, start: Hashable, a: NDArray[np.float64], end: Hashable, b: NDArray[np.float64],
+        self,
+        start: tuple[str, object],
+        a: NDArray[np.float64],
+        end: tuple[str, object],
+        b: NDArray[np.float64],
         slack: float,
-    ) -> None:  # fmt: skip
-        node = start
+    ) -> None:
+        first, last = self._node(start, a, b), self._node(end, b, a)
+        sills = {n[1] for n in (first, last) if isinstance(n, tuple) and n[0] == 'door'}
+        node = first
         for door in self.crossed(a, b, slack):
+            if door.id in sills:
+                continue
             side = door.side(a)
             self._rooms.join(node, ('door', door.id, side))
             node = ('door', door.id, -side)
-        self._rooms.join(node, end)
+        self._rooms.join(node, last)
 
     def _link(self) -> None:
         self._link_moves()
@@ -193,9 +222,10 @@ class Situation:
             way = ways.get(before.id)
             if way is not None and way > 1.25 * straight + 0.7:
                 continue
-            if way is None and straight > 4.0:
+            if straight > (3.2 if way is None else 6.0):
                 continue
             self._chain(('w', before.id), a, ('w', after.id), b, 1.2)
+        self._settle_sills()
         by_place: dict[int, int] = {}
         for waypoint in self.waypoints:
             first = by_place.setdefault(waypoint.place, waypoint.id)
@@ -205,6 +235,18 @@ class Situation:
                 near = np.hypot(*(self._at[first] - self._at[waypoint.id])) < 1.5
                 if near and waypoint.place >= 0:
                     self._rooms.join(('w', first), ('w', waypoint.id))
+
+    def _settle_sills(self) -> None:
+        """Count a waypoint in a doorway to the room that was walked into."""
+        for before, after in zip(self.waypoints[:-1], self.waypoints[1:], strict=True):
+            spot = self._at[after.id]
+            for door in self.doorways:
+                if door.holds(spot):
+                    ahead = spot + np.array([math.cos(after.yaw), math.sin(after.yaw)])
+                    side = -door.side(self._at[before.id])
+                    if door.holds(self._at[before.id]):
+                        side = door.side(ahead)
+                    self._rooms.join(('w', after.id), ('door', door.id, side))
 
     def _link_panorama(self) -> None:
         """Join the robot with what it sees from here."""
