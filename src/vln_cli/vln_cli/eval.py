@@ -42,6 +42,12 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument('--rows', type=Path, help='also write the per-episode rows as JSON lines')
     score.add_argument('--json', action='store_true', help='one JSON object as the last line')
     score.set_defaults(run=_score)
+    report = commands.add_parser('report', help='HTML of one run, or comparing several')
+    report.add_argument('runs', type=Path, nargs='+', help='folders of runs')
+    report.add_argument(
+        '--out', type=Path, help='file to write; default: report.html beside the rows'
+    )
+    report.set_defaults(run=_report)
     run = commands.add_parser('run', help='run a benchmark with this stack')
     eval_run.add_arguments(run)
     run.set_defaults(run=eval_run.run)
@@ -60,6 +66,24 @@ def _score(options: argparse.Namespace) -> int:
         options.rows.write_text('\n'.join(lines) + '\n', encoding='utf-8')
     seconds = time.monotonic() - started
     print_result(scores.preset, len(scores.rows), scores.metrics, seconds, options.json)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from vln_core.evaluation.run_report import read_run, write_comparison, write_run_report
+
+    from vln_cli.eval_pictures import path_picture
+
+    runs = [read_run(folder) for folder in options.runs]
+    out = options.out or (
+        options.runs[0] / 'report.html' if len(runs) == 1 else Path('comparison.html')
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if len(runs) == 1:
+        write_run_report(runs[0], out, path_picture)
+    else:
+        write_comparison(runs, out)
+    print(out)
     return 0
 
 

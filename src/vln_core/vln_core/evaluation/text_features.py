@@ -10,16 +10,19 @@ with the moves made; turn words meet landmarks in the view that the move would f
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from vln_core.evaluation.text_words import MOTION, InstructionWords, words_of
 from vln_core.evaluation.text_world import NUM_HEADINGS, Neighbour, TextPanorama, TextWalk
+from vln_core.vocabulary import OBJECTS, ROOMS, canonical_room
 
 _SECTOR = 2.0 * math.pi / NUM_HEADINGS
 Features = dict[str, float]
+# what is paired with the words of an instruction: things and rooms, not adjectives
+NAMES = frozenset(OBJECTS) | frozenset(ROOMS)
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class FeatureMaker:
         self._config = config
         self._view_words = lru_cache(maxsize=200000)(_view_words)
         self._scene_words = lru_cache(maxsize=50000)(_scene_words)
+        self._named = lru_cache(maxsize=200000)(named)
 
     def choices(self, walk: TextWalk, instruction: InstructionWords) -> list[Choice]:
         """Return every choice: first the stops, then the moves; the order is deterministic."""
@@ -132,6 +136,7 @@ class FeatureMaker:
             out['there:age'] = min(age, 6) / 3.0
         agree: defaultdict[str, float] = defaultdict(float)
         match: defaultdict[str, float] = defaultdict(float)
+        known = middle & NAMES
         for bucket, raw, name in attention:
             if bucket == 'end':
                 continue
@@ -147,7 +152,7 @@ class FeatureMaker:
             elif name in wide:
                 out[f'beside:{bucket}'] += 1.0
             if bucket in ('now', 'next', 'all') and raw not in MOTION:
-                for other in middle:
+                for other in known:
                     out[f'pair:{name}|{other}'] += 1.0 if bucket != 'next' else 0.5
         for bucket, amount in agree.items():
             out[f'both:{bucket}'] = max(-1.0, min(1.0, amount)) * min(match[bucket], 2.0)
@@ -169,7 +174,7 @@ class FeatureMaker:
     ) -> Features:
         out: Features = defaultdict(float)
         panorama = walk.visited[viewpoint]
-        scene, things = self._scene_words(panorama)
+        scene, things, rooms = self._scene_words(panorama)
         out['stop'] = 1.0
         if viewpoint != walk.at:
             out['stop:elsewhere'] = 1.0
@@ -178,40 +183,72 @@ class FeatureMaker:
             out['stop:start'] = 1.0
         elif viewpoint == walk.path[0]:
             out['stop:at_start'] = 1.0
+        self._stop_words(out, attention, scene, is_here=viewpoint == walk.at)
+        goal = instruction.goal
+        hits = sum(name in things for name in goal)
+        out['stop:goal_object'] = hits / max(len(goal), 1)
+        seen = sum(min(rooms[room], 3) for room in instruction.rooms)
+        out['stop:goal_room'] = min(seen, 3) / 3.0
+        out['stop:other_room'] = min(
+            max((count for room, count in rooms.items() if room not in instruction.rooms),
+                default=0), 3
+        ) / 3.0  # fmt: skip
+        out['stop:object_and_room'] = out['stop:goal_object'] * out['stop:goal_room']
+        if panorama.proposals:
+            best = max(self._named(thing.name, instruction) for thing in panorama.proposals)
+            out['stop:named'] = best
+            out['stop:named_in_room'] = best * out['stop:goal_room']
+            out[f'stop:named:{round(2 * best)}'] = 1.0
+        elif self._config.is_goal_only:
+            out['stop:no_things'] = 1.0
+        if self._config.use_prior:
+            moves = walk.path.index(viewpoint)
+            out[f'prior:stop:{min(moves, 9)}'] = 1.0
+            out[f'prior:made:{min(walk.num_moves, 12)}'] = 1.0
+        return out
+
+    def _stop_words(
+        self,
+        out: Features,
+        attention: list[tuple[str, str, str]],
+        scene: frozenset[str],
+        *,
+        is_here: bool,
+    ) -> None:
+        """Compare the end of the instruction with the scene, and note what is still unread."""
         goal_bucket = 'all' if self._config.is_goal_only else 'end'
-        ends = 0
-        matched = 0
+        known = scene & NAMES
+        share = 5.0 / max(len(known), 1)
+        ends = matched = 0
         left = False
         for bucket, raw, name in attention:
-            if bucket == goal_bucket:
+            if bucket == goal_bucket and raw not in MOTION:
                 ends += 1
                 if name in scene:
                     matched += 1
                     out[f'stop:word:{name}'] = 1.0
-                if raw in MOTION:
-                    continue
-                for other in scene:
-                    out[f'stop:pair:{name}|{other}'] = 1.0
+                for other in known:
+                    out[f'stop:pair:{name}|{other}'] = share
             elif bucket in ('next', 'later') and raw not in ('stop', 'wait'):
                 left = True
-                if viewpoint == walk.at:
+                if is_here:
                     out[f'stop:open:{bucket}'] = 1.0
-        if ends:
-            out['stop:fraction'] = matched / ends
-        if not left and goal_bucket == 'end':
+        out['stop:fraction'] = matched / max(ends, 1)
+        if not left and not self._config.is_goal_only:
             out['stop:all_read'] = 1.0
             out['stop:read_and_there'] = matched / max(ends, 1)
-        goal = [name for name in instruction.goal]
-        hits = sum(name in things for name in goal)
-        out['stop:goal_object'] = hits / max(len(goal), 1)
-        rooms = sum(room in scene for room in instruction.rooms)
-        out['stop:goal_room'] = rooms / max(len(instruction.rooms), 1)
-        out['stop:object_and_room'] = out['stop:goal_object'] * out['stop:goal_room']
-        if self._config.use_prior:
-            moves = walk.path.index(viewpoint) if viewpoint in walk.path else 0
-            out[f'prior:stop:{min(moves, 9)}'] = 1.0
-            out[f'prior:made:{min(walk.num_moves, 12)}'] = 1.0
-        return out
+
+
+def named(name: str, instruction: InstructionWords) -> float:
+    """Return how well the words name a thing: 0 not at all, 1 by a word, 2 whole and as goal."""
+    own = words_of(name)
+    places = [place for place, _, word in instruction.words if word in own]
+    if not own or not places:
+        return 0.0
+    covered = sum(any(word == w for _, _, w in instruction.words) for word in own) / len(own)
+    # the thing to act upon comes late, after the room
+    late = max(places) / max(instruction.length - 1, 1)
+    return covered * (0.5 + 0.5 * late) + (1.0 if any(w in instruction.goal for w in own) else 0.0)
 
 
 def _agrees(word: str, sector: int) -> float:
@@ -237,8 +274,16 @@ def _view_words(panorama: TextPanorama, index: int) -> tuple[frozenset[str], fro
     return of(index), of(index - 1) | of(index + 1)
 
 
-def _scene_words(panorama: TextPanorama) -> tuple[frozenset[str], frozenset[str]]:
-    """Return all names at a viewpoint, and those of its objects and proposals alone."""
+def _scene_words(
+    panorama: TextPanorama,
+) -> tuple[frozenset[str], frozenset[str], Counter[str]]:
+    """Return all names at a viewpoint, those of things alone, and how often rooms are said."""
     things = _names([t.name for t in panorama.objects] + [t.name for t in panorama.proposals])
     captions = _names([line for lines in panorama.captions for line in lines[:2]])
-    return captions | things, things
+    rooms = Counter(
+        name
+        for lines in panorama.captions
+        for name in _names(lines[:2])
+        if canonical_room(name) is not None
+    )
+    return captions | things, things, rooms

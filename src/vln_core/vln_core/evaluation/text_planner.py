@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from vln_core.errors import EpisodeError
-from vln_core.evaluation.text_features import Choice, FeatureConfig, FeatureMaker
+from vln_core.evaluation.text_features import Choice, FeatureConfig, FeatureMaker, named
 from vln_core.evaluation.text_words import read_instruction, words_of
 from vln_core.evaluation.text_world import TextPanorama, TextWalk
 
@@ -126,6 +126,7 @@ def object_features(name: str, instruction: str) -> dict[str, float]:
     places = [place for place, _, word in read.words if word in own]
     raw = instruction.lower()
     features = {
+        'how': named(name, read),
         'named': float(bool(places)),
         'named_whole': float(name.lower() in raw),
         'in_goal': float(any(word in read.goal for word in own)),
