@@ -36,5 +36,6 @@ COMMANDS: dict[str, Command] = {
     'eval': Command('eval', 'run and score the benchmarks: run, score, report'),
     'bench': Command('bench', 'measure one part of the stack: memory ...'),
     'test': Command('testing', 'lint, types and all tests, in lanes'),
+    'docs': Command('documents', 'write the tables of the documentation from the code'),
     'env': Command('environment', 'print the shell lines that set the environment'),
 }

@@ -109,6 +109,12 @@ def lanes() -> dict[str, Lane]:
         ),
         Lane('nodes', 'the ROS nodes', 600, paths=[ROOT / 'src' / 'vln_nodes' / 'test']),
         Lane(
+            'monitor',
+            'the web page, in a headless browser where there is one',
+            600,
+            paths=[ROOT / 'src' / 'vln_monitor' / 'test'],
+        ),
+        Lane(
             'sim',
             'simulators, generator and bridge on raycast',
             600,
