@@ -9,14 +9,15 @@ placed by depth, are clustered as hints at room types; the whole is interpreted 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
+from scipy.cluster.vq import kmeans2
+from scipy.spatial.distance import cdist
 
 from vln_core.context import ObjectState, ViewpointState, WorldGraph
 from vln_core.errors import UnknownReference
@@ -143,12 +144,40 @@ def cluster_objects(objects: Sequence[ObjectState]) -> tuple[ObjectCluster, ...]
 def _best_labels(points: NDArray[np.float64]) -> NDArray[np.int64]:
     distinct = len(np.unique(np.round(points, 6), axis=0))
     best, best_score = np.zeros(len(points), np.int64), -2.0
+    apart = cdist(points, points)
     for k in range(_MIN_CLUSTERS, min(_MAX_CLUSTERS, distinct - 1) + 1):
-        labels = KMeans(k, n_init=4, random_state=_SEED).fit_predict(points)
-        score = float(silhouette_score(points, labels))
+        labels = _k_means(points, k)
+        score = _silhouette(apart, labels)
         if score > best_score + 1e-9:
-            best, best_score = labels.astype(np.int64), score
+            best, best_score = labels, score
     return best
+
+
+def _k_means(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return the labels; SciPy's K-means is quick enough to run at each decision."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # an empty cluster only means fewer of them
+        rng = np.random.RandomState(_SEED)
+        _, labels = kmeans2(points, k, iter=10, minit='++', seed=rng)
+    return labels.astype(np.int64)
+
+
+def _silhouette(apart: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Return the mean silhouette from a distance matrix; -1 where all is one cluster."""
+    names, which = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        return -1.0
+    member = (which[:, None] == np.arange(len(names))).astype(float)
+    counts = member.sum(axis=0)
+    sums = apart @ member
+    rows = np.arange(len(labels))
+    own_count = counts[which]
+    own = sums[rows, which] / np.maximum(own_count - 1.0, 1.0)
+    means = sums / counts
+    means[rows, which] = np.inf
+    other = means.min(axis=1)
+    value = (other - own) / np.maximum(np.maximum(own, other), 1e-12)
+    return float(np.where(own_count > 1.0, value, 0.0).mean())
 
 
 def _cluster(number: int, members: Sequence[ObjectState]) -> ObjectCluster:

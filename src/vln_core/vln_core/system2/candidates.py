@@ -79,7 +79,15 @@ def _judge_one(
     for qualifier in goal.landmarks[1:]:
         near = [o for o in situation.known(qualifier) if _gap(o, thing) < 2.5]
         score += 0.5 if near else -0.1
-    score -= 0.05 * surface_distance(situation.xy, thing)
+    if thing.category != goal.landmarks[0]:
+        score -= 0.6
+        reasons.append(f'it is a {thing.category}')
+    # Clauses are local: what is meant lies near where the last of them began.
+    start = judge.reference(goal.index).xy if index == goal.index else situation.xy
+    score -= 0.06 * surface_distance(start, thing)
+    score -= 0.03 * surface_distance(situation.xy, thing)
+    if _is_pursued(situation, thing):
+        score += 0.8
     if room == situation.room:
         score += 0.4
     open_items = [i for i in judge.items[index:-1] if i.status.is_open]
@@ -108,6 +116,13 @@ def _abandoned_rooms(situation: Situation, judge: ClauseJudge) -> set:
             if item.evidence is not None and item.index == 0:
                 rooms.add(situation.room_of_waypoint(0))
     return rooms
+
+
+def _is_pursued(situation: Situation, thing: ObjectState) -> bool:
+    """Tell whether the last decision went for this very object."""
+    history = situation.context.history
+    words = f'goal {thing.category} {thing.id} '
+    return bool(history) and words in history[-1].rationale and history[-1].code == 0
 
 
 def _gap(a: ObjectState, b: ObjectState) -> float:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules planner: System 2 without a model (SPEC 4.1 `rules`).
 
-Deterministic and stateless: everything it knows is in the planning context. Attention moves along
+Deterministic: everything it knows comes from the planning contexts of the episode. Attention moves along
 the items of the progress record; each decision scores what can be done for the open item.
 """
 
@@ -25,6 +25,7 @@ from vln_core.errors import ConfigError
 from vln_core.observation import Detection
 from vln_core.system2.candidates import goal_candidates
 from vln_core.system2.clauses import ClauseJudge
+from vln_core.system2.floor_plan import Scan, scan_of
 from vln_core.system2.frontiers import FrontierScorer, FrontierWeights
 from vln_core.system2.instructions import parse_instruction
 from vln_core.system2.record import (
@@ -72,6 +73,9 @@ class RulesPlanner:
 
     def __init__(self, config: RulesConfig | None = None) -> None:
         self._config = config or RulesConfig()
+        # A cache of what earlier contexts showed; without it (after a restart) rooms are
+        # guessed from sight lines until enough is seen again.
+        self._scans: dict[int, Scan] = {}
 
     def parse(self, instruction: str) -> list[ProgressItem]:
         """Turn an instruction into progress items, the last of kind STOP.
@@ -79,20 +83,34 @@ class RulesPlanner:
         Raises:
             PlannerError: The text holds nothing to do.
         """
+        self._scans = {}
         return parse_instruction(instruction)
 
     def decide(self, context: PlanningContext) -> DecisionRecord:
         """Choose the next action; the same context gives the same record."""
-        return _Turn(context, self._config).decide()
+        self._remember(context)
+        return _Turn(context, self._config, self._scans).decide()
+
+    def _remember(self, context: PlanningContext) -> None:
+        here = max((w.id for w in context.graph.waypoints), default=0)
+        known = self._scans.get(here)
+        if known is not None and known.panorama == context.panorama.id:
+            return
+        self._scans = {k: v for k, v in self._scans.items() if k < here}
+        scan = scan_of(context)
+        if scan is not None:
+            self._scans[here] = scan
 
 
 class _Turn:
     """One decision."""
 
-    def __init__(self, context: PlanningContext, config: RulesConfig) -> None:
+    def __init__(
+        self, context: PlanningContext, config: RulesConfig, scans: dict[int, Scan]
+    ) -> None:
         self.c = context
         self.config = config
-        self.s = Situation(context)
+        self.s = Situation(context, scans)
         self.updates: list[ProgressUpdate] = []
         self.items = list(context.progress.items)
         self.judge = ClauseJudge(self.s, tuple(self.items))

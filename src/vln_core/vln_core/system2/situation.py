@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.context import ObjectState, PlanningContext, ViewpointState
 from vln_core.observation import Detection
+from vln_core.system2.floor_plan import FloorPlan, Scan
 from vln_core.vocabulary import typical_rooms
 
 DOORWAY = 'doorway'
@@ -118,9 +119,12 @@ class Situation:
 
     Args:
         context: What the planner may read.
+        scans: Of its waypoints; without them rooms follow from sight lines alone.
     """
 
-    def __init__(self, context: PlanningContext) -> None:
+    def __init__(
+        self, context: PlanningContext, scans: Mapping[int, Scan] | None = None
+    ) -> None:
         self.context = context
         self.xy = np.array(context.pose[:2], dtype=float)
         self.yaw = float(context.pose[2])
@@ -132,7 +136,12 @@ class Situation:
         self.things = [o for o in graph.objects if o.confidence >= _MIN_CONFIDENCE]
         self.doorways = self._merge_doorways()
         self._rooms = _Union()
-        self._link()
+        self.plan: FloorPlan | None = None
+        known = {k: v for k, v in (scans or {}).items() if k in self._at}
+        if self.here in known and 2 * len(known) >= len(self._at):
+            self._lay_out(known)
+        else:
+            self._link()
         self._contents: dict[Hashable, list[ObjectState]] = defaultdict(list)
         for thing in self.things:
             if thing.category != DOORWAY:
@@ -188,6 +197,44 @@ class Situation:
             self._rooms.join(node, ('door', door.id, side))
             node = ('door', door.id, -side)
         self._rooms.join(node, last)
+
+    def _lay_out(self, scans: Mapping[int, Scan]) -> None:
+        """Take the rooms from the floor that was seen."""
+        plan = FloorPlan(scans, [(d.centre, d.normal) for d in self.doorways])
+        self.plan = plan
+        for door, normal in zip(self.doorways, plan.normals, strict=True):
+            door.normal = normal
+        for door in self.doorways:
+            for side in (1, -1):
+                room = plan.room_at(door.centre + side * 0.4 * door.normal, 0.3)
+                if room:
+                    self._rooms.join(('room', room), ('door', door.id, side))
+        for waypoint in self.waypoints:
+            spot = self._at[waypoint.id]
+            if any(d.holds(spot) for d in self.doorways):
+                spot = spot + 0.5 * np.array([math.cos(waypoint.yaw), math.sin(waypoint.yaw)])
+            room = plan.room_at(spot, 0.7)
+            if room:
+                self._rooms.join(('room', room), ('w', waypoint.id))
+        for thing in self.things:
+            viewer = self._at.get(thing.best_view[0], self.xy)
+            room = plan.room_seen(np.asarray(thing.position, dtype=float)[:2], viewer)
+            if room:
+                self._rooms.join(('room', room), ('o', thing.id))
+        for view in self.context.graph.viewpoints:
+            if view.is_visited:
+                continue
+            spot = np.array([view.x, view.y])
+            ahead = 0.4 * np.array([math.cos(view.heading_out), math.sin(view.heading_out)])
+            for door in self.doorways:
+                if door.holds(spot):  # an opening in a doorway leads to the far side
+                    side = door.side(spot + ahead)
+                    self._rooms.join(('door', door.id, side), ('v', view.id))
+                    break
+            else:
+                room = plan.room_at(spot, 0.6)
+                if room:
+                    self._rooms.join(('room', room), ('v', view.id))
 
     def _link(self) -> None:
         self._link_moves()
