@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -66,6 +69,14 @@ def _without_habitat() -> str | None:
     return 'habitat-sim is not set up; run ./vln setup --habitat'
 
 
+def _without_browser() -> str | None:
+    if importlib.util.find_spec('playwright') is None:
+        return 'playwright is not installed; see docs/monitor.md'
+    if not (os.environ.get('VLN_CHROMIUM') or shutil.which('chromium')):
+        return 'chromium is not installed; see docs/monitor.md'
+    return None
+
+
 def lanes() -> dict[str, Lane]:
     """Return all lanes in the order they run, the cheap ones first."""
     tests = ROOT / 'tests'
@@ -115,6 +126,13 @@ def lanes() -> dict[str, Lane]:
             paths=[ROOT / 'src' / 'vln_monitor' / 'test'],
         ),
         Lane(
+            'monitor',
+            'the web page: server, roles, stop; RViz and Foxglove files',
+            300,
+            paths=[ROOT / 'src' / 'vln_monitor' / 'test'],
+            markers=f'{_MARKERS} and not browser',
+        ),
+        Lane(
             'sim',
             'simulators, generator and bridge on raycast',
             600,
@@ -135,6 +153,14 @@ def lanes() -> dict[str, Lane]:
             900,
             paths=system,
             markers=f'{_MARKERS} and not habitat',
+        ),
+        Lane(
+            'browser',
+            'the web page in headless Chromium, beside a free-running simulation',
+            900,
+            paths=[ROOT / 'src' / 'vln_monitor' / 'test'],
+            markers=f'{_MARKERS} and browser',
+            skip_reason=_without_browser,
         ),
     ]
     return {lane.name: lane for lane in every}
