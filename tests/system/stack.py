@@ -164,11 +164,12 @@ def _take_terminal() -> None:
 
 
 def _segments_of(pid: int) -> set[str]:
+    """Shared memory of a process, without the port that all ROS domains of a machine share."""
     try:
         maps = Path(f'/proc/{pid}/maps').read_text()
     except OSError:
         return set()
-    return set(re.findall(r'/dev/shm/(fastdds_\w+)$', maps, re.M))
+    return set(re.findall(r'/dev/shm/(fastdds_\w+)$', maps, re.M)) - {'fastdds_port7000'}
 
 
 def _is_zombie(pid: int) -> bool:

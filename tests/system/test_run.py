@@ -20,9 +20,7 @@ def first_episode():
     return load_episodes(resolve_scene(SCENE))[0]
 
 
-@pytest.mark.parametrize(
-    'sim', ['raycast', pytest.param('habitat', marks=pytest.mark.habitat)]
-)
+@pytest.mark.parametrize('sim', ['raycast', pytest.param('habitat', marks=pytest.mark.habitat)])
 def test_instruction_in_lockstep(sim, start_stack, watch):
     episode = first_episode()
     stack = start_stack(sim=sim, scene=SCENE)

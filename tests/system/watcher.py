@@ -14,12 +14,12 @@ from geometry_msgs.msg import Pose2D, TwistStamped
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from stack import PATIENCE, Stack, wait_until
+
 from vln_interfaces.action import Navigate
 from vln_interfaces.msg import DecisionRecord, GroundTruth, Panorama, SafetyStatus
 from vln_interfaces.srv import GeodesicDistance, PlaceRobot
 from vln_nodes import qos
-
-from stack import PATIENCE, Stack, wait_until
 
 _STILL = 1e-3
 
@@ -184,5 +184,3 @@ class Stalls:
             now = time.monotonic()
             self.longest = max(self.longest, now - last - 0.01)
             last = now
-
-

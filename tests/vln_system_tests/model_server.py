@@ -74,7 +74,7 @@ class ModelServer:
             def log_message(self, *args: Any) -> None:
                 pass
 
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 server._answer(self)
 
         self._http = ThreadingHTTPServer(('127.0.0.1', 0), Handler)

@@ -19,11 +19,11 @@ from typing import IO
 
 from rich.console import Console
 from rich.table import Table
+
+from vln_cli.launch import launch_command
 from vln_core.errors import VlnError
 from vln_sim_bridge.episodes import load_episodes
 from vln_sim_bridge.scene import load_scene, resolve_scene
-
-from vln_cli.launch import launch_command
 
 _SUCCESS_RADIUS = 3.0
 _READY_TIMEOUT = 90.0
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             f'end it with: kill {stack.pid}'
         )
     if options.json:
-        print(json.dumps(summary))  # noqa: T201
+        print(json.dumps(summary))
     return 0
 
 

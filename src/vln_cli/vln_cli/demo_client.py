@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
 from vln_interfaces.action import Navigate
 from vln_interfaces.msg import DecisionRecord, GroundTruth, Panorama, ProgressRecord, WorldGraph
 from vln_interfaces.srv import GeodesicDistance, GetMapImage, PlaceRobot

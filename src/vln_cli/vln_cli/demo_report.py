@@ -10,13 +10,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from vln_cli.demo_client import Recording, positions
 from vln_core.evaluation.report import DecisionReport, EpisodeReport
 from vln_core.outcome import EpisodeCode, GroundingCode, MotionCode
 from vln_interfaces.msg import DecisionRecord, Panorama, ProgressRecord
 from vln_nodes.memory_conversions import graph_of
 from vln_sim_bridge.plan_picture import PlanPicture
-
-from vln_cli.demo_client import Recording, positions
 
 
 def episode_report(

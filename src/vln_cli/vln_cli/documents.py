@@ -19,6 +19,7 @@ _MARK = re.compile(r'(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)', re.DOTALL)
 
 def tables() -> dict[str, str]:
     """Return the generated tables by name."""
+    from vln_cli.commands import COMMANDS
     from vln_nodes import parameters, qos
     from vln_nodes.controller_node import ControllerParameters
     from vln_nodes.memory_node import MemoryParameters
@@ -27,8 +28,6 @@ def tables() -> dict[str, str]:
     from vln_nodes.system1_node import System1Parameters
     from vln_nodes.system2_node import System2Parameters
     from vln_sim_bridge.bridge_node import BridgeConfig
-
-    from vln_cli.commands import COMMANDS
 
     nodes = {
         'perception': PerceptionParameters(),
@@ -78,5 +77,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not options.check:
             page.write_text(render(page.read_text(), tables()))
         verb = 'is stale; run ./vln docs' if options.check else 'written'
-        print(f'{page.relative_to(ROOT)} {verb}')  # noqa: T201
+        print(f'{page.relative_to(ROOT)} {verb}')
     return 1 if old and options.check else 0

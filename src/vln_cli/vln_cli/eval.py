@@ -70,9 +70,8 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from vln_core.evaluation.run_report import read_run, write_comparison, write_run_report
-
     from vln_cli.eval_pictures import path_picture
+    from vln_core.evaluation.run_report import read_run, write_comparison, write_run_report
 
     runs = [read_run(folder) for folder in options.runs]
     out = options.out or (

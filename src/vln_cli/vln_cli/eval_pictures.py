@@ -15,6 +15,7 @@ def path_picture(row: Mapping[str, Any]) -> str:
         return ''
     import cv2
     import numpy as np
+
     from vln_sim_bridge.benchmark import scene_folder
     from vln_sim_bridge.plan_picture import PlanPicture
 

@@ -172,10 +172,9 @@ def free_folder(preset: str, digest: str, *, resume: bool) -> Path:
 
 def run(options: argparse.Namespace) -> int:
     """Run a preset; 0 done, 130 interrupted (resume continues)."""
+    from vln_cli.eval import print_result
     from vln_core.evaluation.provenance import config_hash
     from vln_core.evaluation.runner import RunOptions, run_benchmark
-
-    from vln_cli.eval import print_result
 
     if options.preset == 'list':
         print_presets()

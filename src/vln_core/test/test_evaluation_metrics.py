@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from vln_core.errors import EpisodeError
 from vln_core.evaluation import metrics
 

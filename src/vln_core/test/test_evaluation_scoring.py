@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from evaluation_world import REVERIE, write_data
+
 from vln_core.errors import EpisodeError
 from vln_core.evaluation import datasets, scoring
 from vln_core.evaluation.viewpoint_graph import GraphStore

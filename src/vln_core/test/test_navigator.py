@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from vln_core.context import (
     ClauseKind,
     ObjectState,
@@ -152,7 +153,9 @@ class Legs:
         self.halts += 1
 
 
-def run(brain, *, eyes=None, memory=None, pointer=None, legs=None, cancel=None, clock=None, **config):
+def run(
+    brain, *, eyes=None, memory=None, pointer=None, legs=None, cancel=None, clock=None, **config
+):
     parts = (eyes or Eyes(), memory or Memory(), brain, pointer or Pointer(), legs or Legs())
     extra = {'clock': clock} if clock else {}
     navigator = Navigator(*parts, NavigatorConfig(**config), **extra)

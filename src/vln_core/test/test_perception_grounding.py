@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from vln_core.errors import ConfigError, PerceptionError
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import PinholeCamera
@@ -103,7 +104,9 @@ def test_impossible_depth_limits_are_refused():
         GroundingConfig(min_depth=3.0, max_depth=1.0)
 
 
-@pytest.mark.parametrize(('hfov_deg', 'expected'), [(100, 4), (95, 4), (94, 6), (69, 6), (50, 8), (35, 12)])
+@pytest.mark.parametrize(
+    ('hfov_deg', 'expected'), [(100, 4), (95, 4), (94, 6), (69, 6), (50, 8), (35, 12)]
+)
 def test_number_of_views(hfov_deg, expected):
     assert num_views(math.radians(hfov_deg)) == expected
 

@@ -114,7 +114,9 @@ class Pointer(Protocol):
 class Legs(Protocol):
     """Controller."""
 
-    def move_to_pixel(self, panorama: Panorama, view: int, pixel_uv: tuple[int, int]) -> MotionOutcome:
+    def move_to_pixel(
+        self, panorama: Panorama, view: int, pixel_uv: tuple[int, int]
+    ) -> MotionOutcome:
         """Drive to what the pixel shows, less the stop margin, at most one longest step."""
         ...
 

@@ -45,7 +45,10 @@ OBJECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     'shoe rack': (('shoe shelf',), ('entryway',)),
     'coat rack': (('coat stand', 'hat stand'), ('entryway',)),
     'cabinet': (('cupboard', 'sideboard'), ('living room', 'kitchen')),
-    'trash can': (('bin', 'trash bin', 'garbage can', 'waste bin', 'dustbin', 'trash'), ('kitchen',)),
+    'trash can': (
+        ('bin', 'trash bin', 'garbage can', 'waste bin', 'dustbin', 'trash'),
+        ('kitchen',),
+    ),
     'rug': (('carpet', 'mat'), ('living room',)),
     'painting': (('picture', 'poster', 'portrait'), ('living room', 'corridor')),
     'window': ((), ()),

@@ -16,6 +16,8 @@ from typing import IO
 
 from vln_launch.commands import ProcessPlan
 
+STARTING_CPU = 0.3
+"""Processor time (s) in which an interpreter loads itself; an interrupt then ends in noise."""
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -124,6 +126,17 @@ class Child:
     def is_running(self) -> bool:
         """Whether the process has been started and not yet been waited for."""
         return self.process is not None and self.process.returncode is None
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the process is busy with its first steps and cannot take a signal well yet."""
+        try:
+            text = Path(f'/proc/{self.process.pid}/stat').read_text()
+        except OSError:
+            return False
+        fields = text.rpartition(')')[2].split()
+        used = (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+        return fields[0] in 'RD' and used < STARTING_CPU
 
     def send(self, number: int) -> None:
         """Send a signal to the process and to everything in its group."""

@@ -20,6 +20,8 @@ SIGTERM_AFTER = 2.5
 """Seconds from SIGINT to SIGTERM. With the next one, everything is gone in less than 5 s."""
 SIGKILL_AFTER = 1.0
 """Seconds from SIGTERM to SIGKILL."""
+LOADING_LIMIT = 1.5
+"""Seconds that SIGINT waits at most for a process that has only just been started."""
 MAX_READS_AT_EXIT = 64
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -41,6 +43,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._stopping = False
         self._stop_requests = 0
+        self._loading_deadline = 0.0
         self._failed = False
 
     def run(self) -> int:
@@ -79,6 +82,8 @@ class Supervisor:
         now = time.monotonic()
         for child in self._children:
             while child.is_running and child.signals and child.signals[0][0] <= now:
+                if self._must_wait(child, now):
+                    break
                 _, number = child.signals.pop(0)
                 if number != signal.SIGINT:
                     self._say('ERROR', child.plan.label, f'does not end: sending {number.name}')
@@ -106,12 +111,21 @@ class Supervisor:
                     child.hurry()
             return
         self._stopping = True
+        self._loading_deadline = time.monotonic() + LOADING_LIMIT
         self._say('INFO', 'launch', f'{reason}: stopping')
         for child in reversed(self._children):
             child.restart_at = None
             child.plan_stop(SIGTERM_AFTER, SIGKILL_AFTER)
-            if child.is_running:
+            if child.is_running and not self._must_wait(child, time.monotonic()):
                 child.send(child.signals.pop(0)[1])
+
+    def _must_wait(self, child: Child, now: float) -> bool:
+        """Put off SIGINT for a process that is still loading; say whether that was done."""
+        is_first = child.signals[0][1] == signal.SIGINT
+        if not (is_first and now < self._loading_deadline and child.is_loading):
+            return False
+        child.signals[0] = (now + 0.02, signal.SIGINT)
+        return True
 
     # -- processes --------------------------------------------------------------------------------
 

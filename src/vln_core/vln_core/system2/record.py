@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Union
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -54,7 +54,7 @@ class Stop(_Closed):
     object_id: int | None = None
 
 
-Action = Annotated[Union[Go, MoveTo, Goto, Backtrack, Stop], Field(discriminator='type')]
+Action = Annotated[Go | MoveTo | Goto | Backtrack | Stop, Field(discriminator='type')]
 
 
 class ObjectNote(_Closed):
