@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from vln_core.evaluation.text_words import MOTION, InstructionWords, words_of
 from vln_core.evaluation.text_world import NUM_HEADINGS, Neighbour, TextPanorama, TextWalk
@@ -74,19 +75,29 @@ class FeatureMaker:
         self._view_words = lru_cache(maxsize=200000)(_view_words)
         self._scene_words = lru_cache(maxsize=50000)(_scene_words)
         self._named = lru_cache(maxsize=200000)(named)
+        # what does not change while one instruction is followed
+        self._kept: dict[Any, Features] = {}
+        self._kept_for: InstructionWords | None = None
 
     def choices(self, walk: TextWalk, instruction: InstructionWords) -> list[Choice]:
         """Return every choice: first the stops, then the moves; the order is deterministic."""
+        if instruction is not self._kept_for:
+            self._kept, self._kept_for = {}, instruction
         attention = self._attention(instruction, walk.num_moves)
         distances = walk.known_distances()
-        made = [
-            Choice(name, True, self._stop(walk, instruction, name, distances[name], attention))
-            for name in walk.visited
-        ]
+        away = walk.distances_from_start() if self._config.use_prior else {}
+        made = []
+        for name in walk.visited:
+            features = self._stop(walk, instruction, name, distances[name], attention)
+            if self._config.use_prior:
+                _add_stop_prior(features, walk, name, away[name])
+            made.append(Choice(name, True, features))
         for name, sightings in walk.shown.items():
             here = [pair for pair in sightings if pair[0] == walk.at]
             seen_from, way = (here or sightings)[-1]
             features = self._move(walk, seen_from, way, distances[name], attention)
+            if self._config.use_prior:
+                _add_move_prior(features, walk, away[name])
             made.append(Choice(name, False, features))
         return made
 
@@ -117,49 +128,36 @@ class FeatureMaker:
         distance: float,
         attention: list[tuple[str, str, str]],
     ) -> Features:
-        out: Features = defaultdict(float)
         is_here = seen_from == walk.at
-        panorama = walk.visited[seen_from]
-        middle, wide = self._view_words(panorama, _angle_bin(way.heading))
-        turn = wrap(way.heading - walk.heading)
-        sector = _angle_bin(turn)
+        time = 0 if self._config.is_goal_only else walk.num_moves
+        key = (seen_from, _angle_bin(way.heading), time)
+        kept = self._kept.get(key)
+        if kept is None:
+            middle, wide = self._view_words(walk.visited[seen_from], key[1])
+            kept = self._kept[key] = _match_view(attention, middle, wide)
+        out = dict(kept)
         lift = 'up' if way.elevation > 0.25 else 'down' if way.elevation < -0.25 else 'level'
         place = 'here' if is_here else 'there'
         out[f'move:{place}'] = 1.0
         out[f'{place}:metres'] = distance / 5.0
         out[f'{place}:edge'] = way.distance / 3.0
         out[f'{place}:lift:{lift}'] = 1.0
+        sector = _angle_bin(wrap(way.heading - walk.heading))
         if is_here:
             out[f'angle:{sector}:{"start" if walk.num_moves == 0 else "on"}'] = 1.0
         else:
             age = len(walk.visited) - 1 - list(walk.visited).index(seen_from)
             out['there:age'] = min(age, 6) / 3.0
-        agree: defaultdict[str, float] = defaultdict(float)
-        match: defaultdict[str, float] = defaultdict(float)
-        known = middle & NAMES
-        for bucket, raw, name in attention:
-            if bucket == 'end':
-                continue
-            if raw in MOTION and bucket in ('now', 'next'):
-                if is_here:
-                    out[f'turn:{raw}:{bucket}:{sector}'] += 1.0
-                    agree[bucket] += _agrees(raw, sector)
-                out[f'lift:{raw}:{bucket}:{lift}'] += 1.0
-            if name in middle:
-                match[bucket] += 1.0
-                out[f'in:{bucket}'] += 1.0
-                out[f'word:{name}:{bucket}'] += 1.0
-            elif name in wide:
-                out[f'beside:{bucket}'] += 1.0
-            if bucket in ('now', 'next', 'all') and raw not in MOTION:
-                for other in known:
-                    out[f'pair:{name}|{other}'] += 1.0 if bucket != 'next' else 0.5
-        for bucket, amount in agree.items():
-            out[f'both:{bucket}'] = max(-1.0, min(1.0, amount)) * min(match[bucket], 2.0)
-        for other in middle:
-            out[f'view:{other}'] = 1.0
-        if self._config.use_prior:
-            out[f'prior:move:{min(walk.num_moves, 9)}'] = 1.0
+        for bucket, raw, _ in attention:
+            if raw in MOTION and bucket in ('now', 'next', 'all'):
+                name = f'lift:{raw}:{bucket}:{lift}'
+                out[name] = out.get(name, 0.0) + 1.0
+                if is_here and bucket != 'all':
+                    name = f'turn:{raw}:{bucket}:{sector}'
+                    out[name] = out.get(name, 0.0) + 1.0
+                    both = max(-1.0, min(1.0, _agrees(raw, sector)))
+                    name = f'both:{bucket}'
+                    out[name] = out.get(name, 0.0) + both * min(kept.get(f'in:{bucket}', 0.0), 2.0)
         return out
 
     # ------------------------------------------------------------------------------ stops
@@ -172,10 +170,11 @@ class FeatureMaker:
         distance: float,
         attention: list[tuple[str, str, str]],
     ) -> Features:
-        out: Features = defaultdict(float)
-        panorama = walk.visited[viewpoint]
-        scene, things, rooms = self._scene_words(panorama)
-        out['stop'] = 1.0
+        kept = self._kept.get(viewpoint)
+        if kept is None:
+            panorama = walk.visited[viewpoint]
+            kept = self._kept[viewpoint] = self._scene(panorama, instruction, attention)
+        out = dict(kept)
         if viewpoint != walk.at:
             out['stop:elsewhere'] = 1.0
             out['stop:metres'] = distance / 5.0
@@ -183,16 +182,41 @@ class FeatureMaker:
             out['stop:start'] = 1.0
         elif viewpoint == walk.path[0]:
             out['stop:at_start'] = 1.0
-        self._stop_words(out, attention, scene, is_here=viewpoint == walk.at)
+        if self._config.is_goal_only:
+            return out
+        unread = {b for b, raw, _ in attention if b in ('next', 'later') and raw != 'wait'}
+        if viewpoint == walk.at:
+            for bucket in unread:
+                out[f'stop:open:{bucket}'] = 1.0
+        if not unread:
+            out['stop:all_read'] = 1.0
+            out['stop:read_and_there'] = kept['stop:fraction']
+        return out
+
+    def _scene(
+        self,
+        panorama: TextPanorama,
+        instruction: InstructionWords,
+        attention: list[tuple[str, str, str]],
+    ) -> Features:
+        """Compare the goal, or the end of the instruction, with what is at a viewpoint."""
+        out: Features = {'stop': 1.0}
+        scene, things, rooms = self._scene_words(panorama)
+        known = scene & NAMES
+        share = 5.0 / max(len(known), 1)
+        bucket = 'all' if self._config.is_goal_only else 'end'
+        ends = [name for b, raw, name in attention if b == bucket and raw not in MOTION]
+        for name in ends:
+            if name in scene:
+                out[f'stop:word:{name}'] = 1.0
+            for other in known:
+                out[f'stop:pair:{name}|{other}'] = share
+        out['stop:fraction'] = sum(name in scene for name in ends) / max(len(ends), 1)
         goal = instruction.goal
-        hits = sum(name in things for name in goal)
-        out['stop:goal_object'] = hits / max(len(goal), 1)
-        seen = sum(min(rooms[room], 3) for room in instruction.rooms)
-        out['stop:goal_room'] = min(seen, 3) / 3.0
-        out['stop:other_room'] = min(
-            max((count for room, count in rooms.items() if room not in instruction.rooms),
-                default=0), 3
-        ) / 3.0  # fmt: skip
+        out['stop:goal_object'] = sum(name in things for name in goal) / max(len(goal), 1)
+        out['stop:goal_room'] = min(sum(rooms[room] for room in instruction.rooms), 3) / 3.0
+        others = [count for room, count in rooms.items() if room not in instruction.rooms]
+        out['stop:other_room'] = min(max(others, default=0), 3) / 3.0
         out['stop:object_and_room'] = out['stop:goal_object'] * out['stop:goal_room']
         if panorama.proposals:
             best = max(self._named(thing.name, instruction) for thing in panorama.proposals)
@@ -201,42 +225,45 @@ class FeatureMaker:
             out[f'stop:named:{round(2 * best)}'] = 1.0
         elif self._config.is_goal_only:
             out['stop:no_things'] = 1.0
-        if self._config.use_prior:
-            moves = walk.path.index(viewpoint)
-            out[f'prior:stop:{min(moves, 9)}'] = 1.0
-            out[f'prior:made:{min(walk.num_moves, 12)}'] = 1.0
         return out
 
-    def _stop_words(
-        self,
-        out: Features,
-        attention: list[tuple[str, str, str]],
-        scene: frozenset[str],
-        *,
-        is_here: bool,
-    ) -> None:
-        """Compare the end of the instruction with the scene, and note what is still unread."""
-        goal_bucket = 'all' if self._config.is_goal_only else 'end'
-        known = scene & NAMES
-        share = 5.0 / max(len(known), 1)
-        ends = matched = 0
-        left = False
-        for bucket, raw, name in attention:
-            if bucket == goal_bucket and raw not in MOTION:
-                ends += 1
-                if name in scene:
-                    matched += 1
-                    out[f'stop:word:{name}'] = 1.0
-                for other in known:
-                    out[f'stop:pair:{name}|{other}'] = share
-            elif bucket in ('next', 'later') and raw not in ('stop', 'wait'):
-                left = True
-                if is_here:
-                    out[f'stop:open:{bucket}'] = 1.0
-        out['stop:fraction'] = matched / max(ends, 1)
-        if not left and not self._config.is_goal_only:
-            out['stop:all_read'] = 1.0
-            out['stop:read_and_there'] = matched / max(ends, 1)
+
+def _match_view(
+    attention: list[tuple[str, str, str]], middle: frozenset[str], wide: frozenset[str]
+) -> Features:
+    """Compare the words in reach of attention with one view and those beside it."""
+    out: defaultdict[str, float] = defaultdict(float)
+    known = middle & NAMES
+    for bucket, raw, name in attention:
+        if bucket == 'end':
+            continue
+        if name in middle:
+            out[f'in:{bucket}'] += 1.0
+            out[f'word:{name}:{bucket}'] += 1.0
+        elif name in wide:
+            out[f'beside:{bucket}'] += 1.0
+        if bucket in ('now', 'next', 'all') and raw not in MOTION:
+            for other in known:
+                out[f'pair:{name}|{other}'] += 1.0 if bucket != 'next' else 0.5
+    for other in middle:
+        out[f'view:{other}'] = 1.0
+    return dict(out)
+
+
+def _add_stop_prior(
+    features: Features, walk: TextWalk, viewpoint: str, away: tuple[int, float]
+) -> None:
+    hops, metres = away
+    features[f'prior:stop:hops:{min(hops, 9)}'] = 1.0
+    features[f'prior:stop:metres:{min(int(metres / 1.5), 12)}'] = 1.0
+    features[f'prior:stop:made:{min(walk.num_moves, 12)}'] = 1.0
+
+
+def _add_move_prior(features: Features, walk: TextWalk, away: tuple[int, float]) -> None:
+    hops, metres = away
+    features[f'prior:move:hops:{min(hops, 9)}'] = 1.0
+    features['prior:move:metres'] = metres / 5.0
+    features[f'prior:move:made:{min(walk.num_moves, 9)}'] = 1.0
 
 
 def named(name: str, instruction: InstructionWords) -> float:

@@ -67,7 +67,7 @@ class _Rows:
 
 
 def fit_logit(
-    rows: _Rows, *, ridge: float, min_count: int, iterations: int = 150
+    rows: _Rows, *, ridge: float, min_count: int, without: str = '', iterations: int = 150
 ) -> dict[str, float]:
     """Return the weights that make the good options of each state most likely.
 
@@ -75,20 +75,26 @@ def fit_logit(
         rows: Options by state.
         ridge: Strength of the Gaussian prior per state; pairs of words get ten times as much.
         min_count: Features seen in fewer options are left out.
+        without: Features that begin with this are left out; '' leaves out none.
         iterations: Of L-BFGS at most.
+
+    Returns:
+        Weight by name; empty where there are no states to learn from.
     """
+    if not rows.sizes:
+        return {}
     names = list(rows.index)
     columns = np.concatenate(rows.columns)
     counts = np.bincount(columns, minlength=len(names))
     keep = counts >= min_count
-    renumber = np.cumsum(keep) - 1
+    if without:
+        keep &= ~np.array([name.startswith(without) for name in names])
     lengths = np.array([len(part) for part in rows.columns])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     table = csr_matrix(
         (np.concatenate(rows.values), columns, starts), shape=(len(lengths), len(names))
     )[:, np.flatnonzero(keep)]
     kept = [name for name, flag in zip(names, keep) if flag]
-    assert len(kept) == renumber[-1] + 1
     strength = np.array([ridge * (10.0 if 'pair:' in name else 1.0) for name in kept])
     good = np.array(rows.good, bool)
     edges = np.concatenate([[0], np.cumsum(rows.sizes)])[:-1]

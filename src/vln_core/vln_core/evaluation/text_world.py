@@ -217,6 +217,14 @@ class TextWalk:
         """Return the length of the known way to every viewpoint reached or shown, metres."""
         return dict(nx.single_source_dijkstra_path_length(self._known, self.at, weight='length'))
 
+    def distances_from_start(self) -> dict[str, tuple[int, float]]:
+        """Return (edges, metres) of the known way from the start to what was reached or shown."""
+        hops = nx.single_source_shortest_path_length(self._known, self.path[0])
+        metres = nx.single_source_dijkstra_path_length(
+            self._known, self.path[0], weight='length'
+        )
+        return {name: (int(hops[name]), float(metres[name])) for name in hops}
+
     def known_way(self, viewpoint: str) -> list[str]:
         """Return the shortest known way to a viewpoint, both ends included.
 
