@@ -20,5 +20,5 @@ setup(
     maintainer_email='maintainers@example.org',
     description='Simulators behind one protocol, the generator of scenes, the bridge to ROS 2.',
     license='Apache-2.0',
-    entry_points={'console_scripts': ['sim_bridge = vln_sim_bridge.bridge_node:main']},
+    entry_points={'console_scripts': ['sim_bridge = vln_sim_bridge.start:main']},
 )

@@ -23,8 +23,8 @@ setup(
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            *(f'{name}_node = vln_nodes.{name}_node:main' for name in NODES),
-            'light_nodes = vln_nodes.light_nodes:main',
+            *(f'{name}_node = vln_nodes.entry:{name}' for name in NODES),
+            'light_nodes = vln_nodes.entry:light_nodes',
         ]
     },
 )

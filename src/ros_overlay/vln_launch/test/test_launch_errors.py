@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from vln_launch.__main__ import main, parse_arguments
+from vln_launch.command_line import main, parse_arguments
 from vln_launch.errors import LaunchError
 from vln_launch.resolve import resolve
 
