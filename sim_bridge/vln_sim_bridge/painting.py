@@ -65,7 +65,7 @@ class Painter:
 
 
 @numba.njit(cache=True)
-def _paint(triangle, barycentric, uv, layout, texels, gain, ids, background, rgb, owner):  # noqa: ANN
+def _paint(triangle, barycentric, uv, layout, texels, gain, ids, background, rgb, owner):
     count = uv.shape[0]
     for n in range(triangle.shape[0]):
         t = np.int64(triangle[n])
@@ -89,7 +89,7 @@ def _paint(triangle, barycentric, uv, layout, texels, gain, ids, background, rgb
 
 
 @numba.njit(cache=True)
-def fill_rays(directions, rotation, origin, rays):  # noqa: ANN
+def fill_rays(directions, rotation, origin, rays):
     """Write (N, 6) rays: the origin (3,), and (N, 3) directions turned by a (3, 3) rotation."""
     for n in range(directions.shape[0]):
         for i in range(3):
@@ -102,7 +102,7 @@ def fill_rays(directions, rotation, origin, rays):  # noqa: ANN
 
 
 @numba.njit(cache=True)
-def draw_cylinder(rays, centre, radius, height, colour, number, depth, rgb, owner):  # noqa: ANN
+def draw_cylinder(rays, centre, radius, height, colour, number, depth, rgb, owner):
     """Draw an upright cylinder that stands on the floor over finished images.
 
     Args:

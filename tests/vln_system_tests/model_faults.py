@@ -58,7 +58,10 @@ FAULTS: tuple[Fault, ...] = (
     _said('single quotes', _GOOD.replace('"', "'")),
     _said('cut off after the action', _GOOD[: _GOOD.index('"rationale"') + 16]),
     _said('cut off inside the action', _GOOD[: _GOOD.index('"f1"') + 2], 'repaired'),
-    _said('wrong types', _GOOD.replace('"progress": []', '"progress": {"0": "done"}, "objects": "x"')),
+    _said(
+        'wrong types',
+        _GOOD.replace('"progress": []', '"progress": {"0": "done"}, "objects": "x"'),
+    ),
     _said('unknown action', '{"action": {"type": "fly", "height": 3}}', 'repaired'),
     _said('unknown viewpoint', _GOOD.replace('f1', 'f99'), 'repaired'),
     _said('missing view', '{"action": {"type": "go", "view": 31, "target": "door"}}', 'repaired'),
@@ -72,18 +75,26 @@ FAULTS: tuple[Fault, ...] = (
     Fault('HTML page with 200, then good', (Play(body=_HTML), good()), 'retried'),
     Fault('HTML page with 200 for ever', (Play(body=_HTML),), 'failure', 'html|empty|connection'),
     Fault('400 bad request', (_error(400, 'nonsense'),), 'failure', 'bad_request'),
-    Fault('400 no json_schema', (_error(400, 'response_format is not supported'), good()), 'retried'),
-    Fault('400 no stream_options', (_error(400, 'unknown field stream_options'), good()), 'retried'),
+    Fault(
+        '400 no json_schema', (_error(400, 'response_format is not supported'), good()), 'retried'
+    ),
+    Fault(
+        '400 no stream_options', (_error(400, 'unknown field stream_options'), good()), 'retried'
+    ),
     Fault('401 wrong key', (_error(401, 'bad key'),), 'failure', 'auth'),
     Fault('403 forbidden', (_error(403, 'no access'),), 'failure', 'auth'),
     Fault('404 model', (_error(404, 'model not found'),), 'failure', 'not_found'),
     Fault('408 then good', (_error(408, 'timeout'), good()), 'retried'),
     Fault('413 then good', (_error(413, 'too large'), good()), 'retried'),
     Fault('413 for ever', (_error(413, 'too large'),), 'failure', 'too_large'),
-    Fault('429 with Retry-After', (_error(429, 'slow down', retry_after='0.2'), good()), 'retried'),
+    Fault(
+        '429 with Retry-After', (_error(429, 'slow down', retry_after='0.2'), good()), 'retried'
+    ),
     Fault('429 without', (_error(429, 'slow down'), good()), 'retried'),
     Fault('429 quota', (_error(429, 'insufficient_quota'),), 'failure', 'rate_limit'),
-    Fault('429 wait too long', (_error(429, 'later', retry_after='3600'),), 'failure', 'rate_limit'),
+    Fault(
+        '429 wait too long', (_error(429, 'later', retry_after='3600'),), 'failure', 'rate_limit'
+    ),
     Fault('500 then good', (_error(500, 'oops'), good()), 'retried'),
     Fault('502 page then good', (Play(status=502, body=_HTML), good()), 'retried'),
     Fault('503 for ever', (_error(503, 'down'),), 'failure', 'server'),

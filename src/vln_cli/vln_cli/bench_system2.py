@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""``./vln bench system2``: faults of the endpoint, instruction cuts, overhead and size of prompts."""
+"""``./vln bench system2``: faults of the endpoint, instruction cuts, overhead, size of prompts."""
 
 from __future__ import annotations
 

@@ -137,7 +137,8 @@ def test_files_that_are_no_episode_files(tmp_path):
 
 @given(st.lists(st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 ), max_size=6), st.integers(1, 9), st.booleans())  # fmt: skip
 def test_streaming_equals_reading_at_once(tmp_path_factory, values, chunk, pretty):

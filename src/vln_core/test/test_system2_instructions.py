@@ -49,12 +49,13 @@ EXAMPLES = [
         [('go', 'corridor', '', 0), ('enter', 'doorway', 'left', -1), ('stop', 'bathtub', '', 0)],
     ),
     (
-        'Turn right at the plant and head down the hallway until you reach the stairs. Stop there.',
+        'Turn right at the plant and head down the hallway until you reach the stairs. '
+        'Stop there.',
         [('turn', 'plant', 'right', 0), ('go', 'corridor', '', 0), ('stop', 'stairs', '', 0)],
     ),
     (
-        'Go out of the bathroom, take the first left, walk by the bookcase, and you will see a tv. '
-        'Stop at the tv.',
+        'Go out of the bathroom, take the first left, walk by the bookcase, '
+        'and you will see a tv. Stop at the tv.',
         [('exit', 'bathroom', '', 0), ('turn', '', 'left', 1), ('pass', 'bookshelf', '', 0),
          ('stop', 'television', '', 0)],
     ),

@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Model modes through the real client against a scripted server: faults, tools, budgets, fences."""
+"""Model modes through the real client and a scripted server: faults, tools, budgets, fences."""
 
 import json
 import sys
@@ -134,8 +134,11 @@ def test_depth_tells_far_and_invalid():
 
 
 def test_mcgpt_is_text_only_and_chooses_viewpoints():
-    with ModelServer([good('{"thought": "explore", "viewpoint": "f1"}'),
-                      good('{"thought": "there", "viewpoint": "STOP", "object_id": 1}')]) as server:  # fmt: skip
+    answers = [
+        good('{"thought": "explore", "viewpoint": "f1"}'),
+        good('{"thought": "there", "viewpoint": "STOP", "object_id": 1}'),
+    ]
+    with ModelServer(answers) as server:
         planner, _ = planner_of(server, 'mcgpt')
         assert planner.decide(scene()).action == Goto(viewpoint='f1')
         assert planner.decide(scene()).action == Stop(object_id=1)

@@ -174,7 +174,8 @@ def test_goal_in_the_room_one_must_leave_is_not_taken():
 def test_room_goal_chooses_the_instance_in_that_room():
     objects = (
         EXIT_DOOR, *BEDROOM, thing(5, 'chair', 1.0, -1.0),
-        thing(6, 'chair', 4.5, 0.2), thing(7, 'stove', 5.0, 0.1), thing(8, 'refrigerator', 5.0, 0.3),
+        thing(6, 'chair', 4.5, 0.2), thing(7, 'stove', 5.0, 0.1),
+        thing(8, 'refrigerator', 5.0, 0.3),
     )  # fmt: skip
     record = decide(
         context(

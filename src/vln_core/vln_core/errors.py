@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every error the library raises on purpose.
 
-The message of each says what was wrong, where, and what to do; nodes forward it to people as it is.
+The message of each says what was wrong, where, and what to do; nodes forward it to people as is.
 """
 
 

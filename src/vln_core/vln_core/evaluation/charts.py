@@ -73,7 +73,8 @@ def lines(
     upper = y_top or max(max(y for _, y in points) for points in kept.values()) or 1.0
     span, rise = _WIDTH - _LEFT - 12, _HEIGHT - _BOTTOM - _TOP
     parts = [
-        f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - 12}" fill="none" stroke="#8a94a3"/>'
+        f'<path d="M{_LEFT} {_TOP}V{_HEIGHT - _BOTTOM}H{_WIDTH - 12}" '
+        'fill="none" stroke="#8a94a3"/>'
     ]
     for share in (0.0, 0.5, 1.0):
         x, y = _LEFT + share * span, _HEIGHT - _BOTTOM - share * rise

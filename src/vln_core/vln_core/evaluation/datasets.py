@@ -199,7 +199,7 @@ def _parse_ce(entry: Mapping[str, Any]) -> Iterator[ContinuousEpisode]:
 
 
 def load_r2r_ce(path: Path) -> Iterator[ContinuousEpisode]:
-    """Yield the episodes of an R2R-CE file (also the project's own); raises as :func:`load_r2r`."""
+    """Yield the episodes of an R2R-CE file (the project's own too); raises as :func:`load_r2r`."""
     return _checked(path, 'episodes', _parse_ce)
 
 

@@ -40,7 +40,7 @@ class EpisodeMetrics:
     SR: float
     OSR: float
     SPL: float
-    nDTW: float
+    nDTW: float  # noqa: N815 -- the name the field writes
     SDTW: float
     is_reachable: bool
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Self-contained HTML report of episodes: every decision with its views, box, pixel and outcome."""
+"""Self-contained HTML report of episodes: every decision with views, box, pixel and outcome."""
 
 from __future__ import annotations
 

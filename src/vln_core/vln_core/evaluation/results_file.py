@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results files of the benchmarks: what agents predicted, in the formats in use.
 
-- R2R and REVERIE: a list of ``{"instr_id", "trajectory"}``; REVERIE adds ``predObjId``. A trajectory
-  is a list of ``[viewpoint, heading, elevation]``, of viewpoints, or of lists of viewpoints.
+- R2R and REVERIE: a list of ``{"instr_id", "trajectory"}``; REVERIE adds ``predObjId``. A
+  trajectory is a list of ``[viewpoint, heading, elevation]``, of viewpoints, or of lists of
+  viewpoints.
 - R2R-CE inference: ``{episode_id: [{"position", "heading", "stop"}, ...]}``.
-- R2R-CE evaluation: ``{episode_id: {"distance_to_goal", "success", "spl", ...}}``, or a list of such
-  objects that name their episode.
+- R2R-CE evaluation: ``{episode_id: {"distance_to_goal", "success", "spl", ...}}``, or a list of
+  such objects that name their episode.
 - RxR-CE inference: a line of JSON per episode with ``instruction_id`` and ``path``.
 """
 

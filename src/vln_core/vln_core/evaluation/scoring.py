@@ -4,8 +4,8 @@
 
 R2R: success is a shortest way of less than 3 m from the last viewpoint to the goal, whether the
 agent stopped or ran out of steps; lengths are shortest ways along the graph, never the
-``distance`` of the file (it differs by up to 3.7 m). REVERIE: success is a last viewpoint from which
-the target is visible. R2R-CE: a stop at less than 3 m.
+``distance`` of the file (it differs by up to 3.7 m). REVERIE: success is a last viewpoint from
+which the target is visible. R2R-CE: a stop at less than 3 m.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ _EMPTY = frozenset(
 )
 # Words that say how to move rather than what is there.
 MOTION = frozenset(
-    'left right straight forward ahead around back up down upstairs downstairs out exit leave enter '
-    'through past between across stairs stop wait turn climb top bottom first second last end all '
-    'into behind outside inside before door doorway hallway slight sharp'.split()
+    'left right straight forward ahead around back up down upstairs downstairs out exit leave '
+    'enter through past between across stairs stop wait turn climb top bottom first second last '
+    'end all into behind outside inside before door doorway hallway slight sharp'.split()
 )
 
 

@@ -95,7 +95,7 @@ class ViewpointGraph:
         return float(self.distances[self.index(a), self.index(b)])
 
     def shortest_path(self, a: str, b: str) -> list[str]:
-        """Return the viewpoints of the shortest way, both ends included; empty if there is none."""
+        """Return the viewpoints of the shortest way, both ends included; empty if none."""
         start, row = self.index(a), self.index(b)
         if not math.isfinite(self.distances[start, row]):
             return []
@@ -111,7 +111,7 @@ class ViewpointGraph:
         return [self.names[number] for number in np.flatnonzero(joined) if number != row]
 
     def length(self, path: Sequence[str]) -> float:
-        """Return the length of a sequence of viewpoints, metres; jumps count by the shortest way."""
+        """Return the length of a sequence of viewpoints, metres; a jump is its shortest way."""
         rows = [self.index(name) for name in path]
         return float(sum(self.distances[a, b] for a, b in zip(rows, rows[1:])))
 

@@ -91,7 +91,7 @@ def back_project(
 def back_project_image(
     depth: NDArray[np.float32], camera: PinholeCamera, stride: int = 1
 ) -> NDArray[np.float64]:
-    """Lift every ``stride``-th pixel; (ceil(H/stride), ceil(W/stride), 3) points, NaN where invalid.
+    """Lift every ``stride``-th pixel to (ceil(H/stride), ceil(W/stride), 3) points; invalid: NaN.
 
     Raises:
         ImageSizeError: ``depth`` does not have the size ``camera`` was calibrated for.
@@ -105,7 +105,7 @@ def back_project_image(
 
 
 def project(points_camera: NDArray[np.float64], camera: PinholeCamera) -> NDArray[np.float64]:
-    """Project (N, 3) optical-frame points to (N, 2) pixels; NaN for points not in front (z <= 0)."""
+    """Project (N, 3) optical-frame points to (N, 2) pixels; NaN if not in front (z <= 0)."""
     points = np.asarray(points_camera, dtype=np.float64).reshape(-1, 3)
     z = np.where(points[:, 2] > 1e-9, points[:, 2], np.nan)
     u = camera.fx * points[:, 0] / z + camera.cx

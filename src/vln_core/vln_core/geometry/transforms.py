@@ -27,7 +27,7 @@ def wrap_angle(angle: float) -> float:
 
 
 def planar_tform(x: float, y: float, yaw: float, z: float = 0.0) -> NDArray[np.float64]:
-    """Return the (4, 4) transform of a frame at (x, y, z) metres turned by ``yaw`` rad about +z."""
+    """Return the (4, 4) transform of a frame at (x, y, z) m, turned by ``yaw`` rad about +z."""
     tform = np.eye(4)
     cos, sin = math.cos(yaw), math.sin(yaw)
     tform[:2, :2] = [[cos, -sin], [sin, cos]]
@@ -57,7 +57,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float
 def camera_mount_tform(
     x: float, y: float, z: float, *, roll: float = 0.0, pitch: float = 0.0, yaw: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return ``base_tform_camera`` of an optical frame mounted at (x, y, z) m; pitch > 0 looks down."""
+    """Return ``base_tform_camera`` of an optical frame at (x, y, z) m; pitch > 0 looks down."""
     tform = np.eye(4)
     tform[:3, :3] = rotation_from_rpy(roll, pitch, yaw)
     tform[:3, 3] = (x, y, z)
@@ -99,7 +99,7 @@ def tform_from_quat(translation: ArrayLike, quat_xyzw: ArrayLike) -> NDArray[np.
 
 
 def quat_from_tform(tform: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the unit quaternion (x, y, z, w), w >= 0, of a (4, 4) transform (Shepperd's method)."""
+    """Return the unit quaternion (x, y, z, w), w >= 0, of a (4, 4) transform (Shepperd)."""
     m = tform[:3, :3]
     trace = float(np.trace(m))
     candidates = np.array([m[0, 0], m[1, 1], m[2, 2], trace])

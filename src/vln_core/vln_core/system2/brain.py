@@ -105,7 +105,7 @@ def make_brain(
 
     Args:
         mode: One of ``MODES``.
-        config: :class:`RulesConfig` for ``rules``, else :class:`ModelPlannerConfig`; None: defaults.
+        config: :class:`RulesConfig` for ``rules``, else :class:`ModelPlannerConfig`; or None.
         client: Model client of the other modes.
         demonstrations: Examples for ``mcgpt`` and ``fused``; None: without.
         outage: What to do while the model is away; None: fail.

@@ -3,8 +3,8 @@
 """Rooms as regions of the floor that was seen, cut at the doorways (rules planner).
 
 Each panorama gives one scan: how far the walls are all around, from depth above most furniture.
-The scans of the visited waypoints together cover the seen floor; a line across each doorway cuts it
-into rooms.
+The scans of the visited waypoints together cover the seen floor; a line across each doorway cuts
+it into rooms.
 """
 
 from __future__ import annotations

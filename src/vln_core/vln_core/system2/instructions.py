@@ -385,7 +385,8 @@ def _is_turn_phrase(words: list[str]) -> str:
     """Return the direction of "take a right", "make your second left", "go left", else ''."""
     text = ' '.join(words)
     if re.search(
-        r'\b(turn (right |left |all the way )?around|u.?turn|turn back|turn 180|about face|180 degrees)',
+        r'\b(turn (right |left |all the way )?around|u.?turn|turn back|turn 180|about face'
+        r'|180 degrees)',
         text,
     ):
         return 'around'

@@ -12,8 +12,9 @@ PASS_VERBS = frozenset('pass cross skirt bypass'.split())
 FIND_VERBS = frozenset('find search look locate seek spot'.split())
 REACH_VERBS = frozenset('approach reach arrive visit'.split())
 GO_VERBS = frozenset(
-    'go walk move head proceed continue follow climb descend ascend keep step travel advance march '
-    'navigate drive roll come run make take get bring lead start begin return explore ride'.split()
+    'go walk move head proceed continue follow climb descend ascend keep step travel advance '
+    'march navigate drive roll come run make take get bring lead start begin return explore '
+    'ride'.split()
 )
 VERBS = (
     STOP_VERBS
@@ -31,9 +32,9 @@ STRONG_VERBS = frozenset(
 )
 # Words after which a verb form is a noun, an infinitive or part of another phrase.
 BLOCKERS = frozenset(
-    'the a an your to you will would should can could must may i we it of first second third fourth '
-    'next last final sharp slight immediate this that no not dont without instead before after '
-    'while when until once if by in on into near night tv bottom hard please'.split()
+    'the a an your to you will would should can could must may i we it of first second third '
+    'fourth next last final sharp slight immediate this that no not dont without instead before '
+    'after while when until once if by in on into near night tv bottom hard please'.split()
 )
 CONJUNCTIONS = frozenset('and then or but next finally afterwards afterward , . ; ! ? :'.split())
 SENTENCE_ENDS = frozenset('. ! ? ;'.split())
@@ -114,9 +115,9 @@ ADJECTIVES = frozenset(
 EMPTY_NOUNS = frozenset(
     'left right room way end side front back top bottom middle corner area wall floor ceiling '
     'turn direction house building apartment flat home center centre edge space part place other '
-    'set pair one first second third fourth last next point spot position path route hand meters metres '
-    'meter metre feet steps step degrees degree forward straight ahead there here it them you me '
-    'foot base head level half distance time line intersection junction rest stop so bit moment '
-    'something anything everything instructions instruction previous system robot'.split()
+    'set pair one first second third fourth last next point spot position path route hand meters '
+    'metres meter metre feet steps step degrees degree forward straight ahead there here it them '
+    'you me foot base head level half distance time line intersection junction rest stop so bit '
+    'moment something anything everything instructions instruction previous system robot'.split()
 )
 NEGATORS = frozenset("don't dont not never avoid without n't instead rather except ignore".split())

@@ -40,8 +40,8 @@ class LooseObject:
 def find_objects(text: str) -> list[LooseObject]:
     """Return every JSON object of a text, in order; [] if there is none.
 
-    Reasoning blocks are skipped; fences, prose around it, doubled braces, comments, trailing commas,
-    single quotes, Python constants, bare keys and a missing end are understood.
+    Reasoning blocks are skipped; fences, prose around it, doubled braces, comments, trailing
+    commas, single quotes, Python constants, bare keys and a missing end are understood.
     """
     plain = _REASONING.sub(' ', text[:MAX_CHARACTERS])
     plain = _OPEN_REASONING.sub(' ', plain)

@@ -3,7 +3,8 @@
 """Talks to a model: deadlines, retries, circuit breaker, budgets, transcript, replay (SPEC 4.4).
 
 A call blocks its caller's thread; the robot stands still meanwhile. The request itself runs in a
-thread of its own, so that a deadline or a cancelled episode ends the wait whatever the endpoint does.
+thread of its own, so that a deadline or a cancelled episode ends the wait whatever the endpoint
+does.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class CircuitBreaker:
         self._failures, self._opened_at = 0, None
 
     def failed(self) -> None:
-        """Count a failed call; the last of too many, or a failed attempt after a pause, opens it."""
+        """Count a failed call; the last of too many, or a failed one after a pause, opens it."""
         self._failures += 1
         if self._failures >= self._limit or self._opened_at is not None:
             self._opened_at = self._clock()

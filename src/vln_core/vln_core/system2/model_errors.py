@@ -11,8 +11,8 @@ class ModelError(PlannerError):
     """A call of the model gave nothing usable.
 
     Attributes:
-        kind: 'auth', 'not_found', 'bad_request', 'too_large', 'rate_limit', 'server', 'connection',
-            'timeout', 'html', 'empty', 'circuit_open', 'replay' or 'no_key'.
+        kind: 'auth', 'not_found', 'bad_request', 'too_large', 'rate_limit', 'server',
+            'connection', 'timeout', 'html', 'empty', 'circuit_open', 'replay' or 'no_key'.
         is_transient: Whether the same call may succeed later.
         retry_after: Seconds that the endpoint asked to wait; None if it did not say.
     """

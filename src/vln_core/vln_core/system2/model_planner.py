@@ -181,7 +181,8 @@ class ModelPlanner:
             except RecordError as error:
                 if repairs >= self._config.max_repairs:
                     raise PlannerError(
-                        f'the model gave no usable decision after {repairs} repair round(s): {error}'
+                        f'the model gave no usable decision after {repairs} repair round(s): '
+                        f'{error}'
                     ) from error
                 repairs += 1
                 _logger.info('decision sent back: %s', error)

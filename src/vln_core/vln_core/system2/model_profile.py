@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which model answers where, under what limits: one profile each for System 2, System 1, captions."""
+"""Which model answers where, under what limits: one profile for each use."""
 
 from __future__ import annotations
 

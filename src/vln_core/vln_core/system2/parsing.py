@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tolerant reading of decision records: what a model wrote -> DecisionRecord, or one clear error."""
+"""Tolerant reading of decision records: a model's words -> DecisionRecord, or one clear error."""
 
 from __future__ import annotations
 

@@ -262,6 +262,7 @@ def check_size(texts: Sequence[str]) -> int:
     total = sum(text_tokens(text) for text in texts)
     if total > MAX_TEXT_TOKENS:
         raise ConfigError(
-            f'the prompt has {total} tokens of text, more than {MAX_TEXT_TOKENS}; shorten the files'
+            f'the prompt has {total} tokens of text, more than {MAX_TEXT_TOKENS}; '
+            'shorten the files'
         )
     return total

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules planner: System 2 without a model (SPEC 4.1 `rules`).
 
-Deterministic: everything it knows comes from the planning contexts of the episode. Attention moves along
-the items of the progress record; each decision scores what can be done for the open item.
+Deterministic: everything it knows comes from the planning contexts of the episode. Attention moves
+along the items of the progress record; each decision scores what can be done for the open item.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class RulesConfig:
     def __post_init__(self) -> None:
         if not 0.2 <= self.arrive <= 3.0 or self.patience < 1 or self.max_tries < 1:
             raise ConfigError(
-                f'rules: arrive = {self.arrive} m must lie in 0.2..3 and patience, max_tries be > 0'
+                f'rules: arrive = {self.arrive} m must lie in 0.2..3, '
+                'and patience, max_tries be > 0'
             )
 
 

@@ -20,7 +20,8 @@ from vln_core.system2 import lexicon as lx
 _WORD = re.compile(r"[A-Za-z0-9]+(?:['’-][A-Za-z0-9]+)*|[.!?;:,]")
 _LINKS = frozenset('and then or but'.split())
 _BARE_TURN = re.compile(
-    r'^(?:just |immediately |next )?(?:turn|veer|bear|head|go|walk|step|move|continue|proceed|keep)'
+    r'^(?:just |immediately |next )?'
+    r'(?:turn|veer|bear|head|go|walk|step|move|continue|proceed|keep)'
     r'(?: (?:slightly|slight|sharp|hard|immediately|sharply|straight|going|walking|moving))*'
     r'(?: (?:left|right|around|forward|straight|ahead|back|again|slightly))*$'
 )

@@ -25,8 +25,9 @@ _SECRETS = (
     ),
 )
 _HEAD = (
-    '<!doctype html><meta charset="utf-8"><title>Transcript</title><style>body{font:15px sans-serif;'
-    'max-width:60em;margin:2em auto}pre{white-space:pre-wrap;background:#f4f4f4;padding:.6em}'
+    '<!doctype html><meta charset="utf-8"><title>Transcript</title><style>'
+    'body{font:15px sans-serif;max-width:60em;margin:2em auto}'
+    'pre{white-space:pre-wrap;background:#f4f4f4;padding:.6em}'
     'img{max-width:14em;margin:.2em}figure{display:inline-block;margin:.3em}</style>\n'
 )
 
@@ -114,7 +115,8 @@ class Transcript:
             for picture in message['pictures']:
                 caption = html.escape(picture['caption'])
                 parts.append(
-                    f'<figure><img src="{picture["file"]}"><figcaption>{caption}</figcaption></figure>'
+                    f'<figure><img src="{picture["file"]}">'
+                    f'<figcaption>{caption}</figcaption></figure>'
                 )
         answer = json.dumps(entry['reply'], indent=1) if entry['reply'] else entry['error']
         parts.append(f'<h4>reply</h4><pre>{html.escape(answer)}</pre>\n')

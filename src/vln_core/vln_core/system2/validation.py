@@ -44,7 +44,8 @@ def _check_view(view: int, context: PlanningContext) -> None:
     indices = [v.index for v in context.panorama.views]
     if view not in indices:
         raise RecordError(
-            f'view {view} does not exist; this panorama has views {_some([str(i) for i in indices])}'
+            f'view {view} does not exist; this panorama has views '
+            f'{_some([str(i) for i in indices])}'
         )
 
 
@@ -73,9 +74,11 @@ def _check_progress(record: DecisionRecord, context: PlanningContext) -> None:
     for update in record.notes.progress:
         if update.index >= count:
             raise RecordError(
-                f'progress item {update.index} does not exist; the record has items 0 to {count - 1}'
+                f'progress item {update.index} does not exist; '
+                f'the record has items 0 to {count - 1}'
             )
         if update.status in ('skipped', 'failed') and not update.reason.strip():
             raise RecordError(
-                f'progress item {update.index} is marked {update.status} without a reason; give one'
+                f'progress item {update.index} is marked {update.status} without a reason; '
+                'give one'
             )
