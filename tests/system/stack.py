@@ -164,12 +164,12 @@ def _take_terminal() -> None:
 
 
 def _segments_of(pid: int) -> set[str]:
-    """Shared memory of a process, without the port that all ROS domains of a machine share."""
+    """Shared memory that a process has for its own messages; ports belong to several."""
     try:
         maps = Path(f'/proc/{pid}/maps').read_text()
     except OSError:
         return set()
-    return set(re.findall(r'/dev/shm/(fastdds_\w+)$', maps, re.M)) - {'fastdds_port7000'}
+    return set(re.findall(r'/dev/shm/(fastdds_[0-9a-f]{16})$', maps, re.M))
 
 
 def _is_zombie(pid: int) -> bool:

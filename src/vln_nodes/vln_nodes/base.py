@@ -85,6 +85,9 @@ class StackNode(Node):
         message.header.stamp = self.get_clock().now().to_msg()
         self._health_publisher.publish(message)
 
+    def halt(self) -> None:
+        """Do what a signal demands at once; in the main thread, while callbacks still run."""
+
     def close(self) -> None:
         """Leave the robot safe and end workers; called once, with the context still alive."""
 

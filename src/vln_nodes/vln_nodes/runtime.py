@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import rclpy
+from rclpy.action import ActionClient, ActionServer
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -105,6 +106,8 @@ def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) 
         is_running = True
         runners = [_Runner(node, stop, inbox) for node in nodes]
         inbox.get()
+        for node in nodes:
+            node.halt()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except VlnError as error:
@@ -113,7 +116,7 @@ def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) 
     finally:
         code = max([code, *(runner.end() for runner in runners)])
         for node in nodes:
-            node.destroy_node()
+            _destroy(node)
         rclpy.try_shutdown()
     return code
 
@@ -125,6 +128,30 @@ def main(*factories: Callable[[], StackNode]) -> None:
     sys.stderr.flush()
     # A worker may hang in a model call or a driver; everything that matters has been closed.
     os._exit(code)
+
+
+def _destroy(node: Node) -> None:
+    """Give back what the node holds; its actions too, or its shared memory would stay behind."""
+    for waitable in list(node.waitables):
+        if isinstance(waitable, (ActionServer, ActionClient)):
+            waitable.destroy()
+    node.destroy_node()
+
+
+def raise_priority(priority: int) -> bool:
+    """Ask for real-time scheduling of all threads of this process; later ones inherit it.
+
+    Returns:
+        False where the system does not grant it: everything works, less punctually.
+    """
+    if priority == 0:
+        return True
+    try:
+        for thread in os.listdir('/proc/self/task'):
+            os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(priority))
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 class _Runner:
