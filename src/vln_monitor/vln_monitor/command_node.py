@@ -51,7 +51,8 @@ class CommandNode(rclpy.node.Node):
     """Implements :class:`vln_monitor.robot.Robot` over ROS."""
 
     def __init__(self) -> None:
-        super().__init__('monitor_command')
+        # Fewer things to wait for: its executor has to be quick.
+        super().__init__('monitor_command', start_parameter_services=False)
         self._teleop = Teleop(TeleopLimits())
         self._stop_repeats = 0
         self._goals: dict[bytes, int] = {}
@@ -83,9 +84,10 @@ class CommandNode(rclpy.node.Node):
     def stop(self) -> Future[Answer]:
         """Stop by topic and by service, and send zero by hand; returns at once."""
         self._teleop.let_go()
-        self._stop_repeats = _STOP_REPEATS
         self._emergency.publish(Bool(data=True))
         self._send(0.0, 0.0)
+        self._stop_repeats = _STOP_REPEATS
+        self._start_timer()
         return self._call(
             self._stop,
             SetBool.Request(data=True),
@@ -100,11 +102,19 @@ class CommandNode(rclpy.node.Node):
     def drive(self, linear: float, angular: float, speed: float) -> None:
         """Drive by hand; the timer sends it, and sends zero when this falls silent."""
         self._teleop.hold(linear, angular, speed, steady_now())
+        self._start_timer()
 
     def let_go(self) -> None:
         """Zero by hand, at once."""
         if self._teleop.let_go():
             self._send(0.0, 0.0)
+
+    def _start_timer(self) -> None:
+        """The timer runs only while there is something to send."""
+        if self._timer.is_canceled():
+            self._timer.reset()
+            if self.executor is not None:
+                self.executor.wake()
 
     def _on_timer(self) -> None:
         if self._stop_repeats > 0:
@@ -113,6 +123,8 @@ class CommandNode(rclpy.node.Node):
         velocity = self._teleop.tick(steady_now())
         if velocity is not None:
             self._send(*velocity)
+        elif self._stop_repeats == 0:
+            self._timer.cancel()
 
     def _send(self, linear: float, angular: float) -> None:
         message = VelocityCommand()
