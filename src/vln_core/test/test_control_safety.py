@@ -225,3 +225,29 @@ def test_settings_are_checked() -> None:
     ):
         with pytest.raises(ConfigError):
             SafetyConfig(**wrong)
+
+
+def test_a_sample_repeated_or_with_a_wrong_stamp_is_none() -> None:
+    robot = Robot()
+    robot.cruise()
+    robot.cut = {'odometry'}
+    last = round(robot.now * 1e9)
+    for _ in range(8):
+        robot.gate.on_odometry(last, robot.now)  # a driver that hangs
+        decision = robot.tick()
+    assert decision.state is SafetyState.STALE_ODOMETRY
+    for delay in (3.0, -3.0, math.nan):  # clocks that disagree
+        robot.gate.on_odometry(round(robot.now * 1e9) + 1, robot.now, delay=delay)
+        decision = robot.tick()
+        assert decision.state is SafetyState.STALE_ODOMETRY
+        assert 'behind the clock' in decision.message
+
+
+def test_the_next_expiry_is_the_instant_of_the_zero() -> None:
+    robot = Robot()
+    robot.cruise()
+    expiry = robot.gate.next_expiry(robot.now)
+    assert robot.now < expiry <= robot.now + 0.25
+    assert robot.gate.decide(expiry - 1e-6).state is SafetyState.OK
+    assert robot.gate.decide(expiry + 1e-6).state is not SafetyState.OK
+    assert robot.gate.next_expiry(robot.now + 100.0) == math.inf

@@ -47,7 +47,19 @@ class BodyBandConfig:
 
 
 @numba.njit(cache=True, nogil=True)
-def _nearest(depth, fx, fy, cx, cy, tform, limits, min_points, distance, counts, points):
+def _nearest(
+    depth: NDArray[np.float32],
+    fx: float,
+    fy: float,
+    cx: float,
+    cy: float,
+    tform: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    min_points: int,
+    distance: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    points: NDArray[np.float64],
+) -> None:
     """Keep the nearest point of each direction about the robot; see the wrapper."""
     bottom, top, growth, min_depth, max_range, self_radius = limits
     height, width = depth.shape
@@ -165,3 +177,9 @@ def free_way(
     touching = (apart < radius) & nearer
     first = np.flatnonzero(touching.any(axis=0))
     return float(way[max(0, first[0] - 1)]) if len(first) else math.inf
+
+
+def warm_up(config: BodyBandConfig) -> None:
+    """Compile what :func:`obstacles_in_band` calls, before anything waits for it."""
+    camera = PinholeCamera(2, 2, 1.0, 1.0, 0.5, 0.5)
+    obstacles_in_band(np.ones((2, 2), np.float32), camera, np.eye(4), config)

@@ -16,7 +16,18 @@ from vln_core.control.traversability import OCCUPIED, TraversabilityGrid
 
 
 @numba.njit(cache=True, nogil=True)
-def _free_way(distance, x, y, yaw, curvature, sign, reach, step, cell, radius):
+def _free_way(
+    distance: NDArray[np.float64],
+    x: float,
+    y: float,
+    yaw: float,
+    curvature: float,
+    sign: float,
+    reach: float,
+    step: float,
+    cell: float,
+    radius: float,
+) -> float:
     """Return how far the body's centre may move on the arc, metres, at most ``reach``."""
     own = clearance_at(distance, x, y) * 1.0
     way = 0.0

@@ -87,9 +87,12 @@ class MotionConfig:
         body = {'robot_height': self.robot_height, 'step_height': self.step_height}
         optics = {'min_depth': self.min_depth, 'max_depth': self.max_depth}
         reach = {'radius': self.radius, 'margin': self.margin}
-        object.__setattr__(self, 'grid', replace(self.grid, **body, **optics))
-        object.__setattr__(self, 'planner', replace(self.planner, **reach))
-        object.__setattr__(self, 'pixel', replace(self.pixel, **body, **optics, **reach))
+        for part, shared in (
+            ('grid', body | optics),
+            ('planner', reach),
+            ('pixel', body | optics | reach),
+        ):
+            object.__setattr__(self, part, replace(getattr(self, part), **shared))
 
 
 @dataclass(frozen=True)

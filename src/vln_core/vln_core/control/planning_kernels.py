@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 
 @numba.njit(cache=True, nogil=True)
-def descend(time, start_row, start_column):
+def descend(time: NDArray[np.float64], start_row: int, start_column: int) -> NDArray[np.float64]:
     """Walk down the arrival time from cell to cell.
 
     Args:
@@ -57,7 +58,7 @@ def descend(time, start_row, start_column):
 
 
 @numba.njit(cache=True, nogil=True)
-def clearance_at(clearance, x, y):
+def clearance_at(clearance: NDArray[np.float64], x: float, y: float) -> float:
     """Return the bilinear clearance at (column, row); 0 outside."""
     rows, columns = clearance.shape
     if x < 0.0 or y < 0.0 or x > columns - 1 or y > rows - 1:
@@ -73,7 +74,9 @@ def clearance_at(clearance, x, y):
 
 
 @numba.njit(cache=True, nogil=True)
-def line_clearance(clearance, x0, y0, x1, y1):
+def line_clearance(
+    clearance: NDArray[np.float64], x0: float, y0: float, x1: float, y1: float
+) -> float:
     """Return the least clearance on a segment, sampled every half cell."""
     length = np.hypot(x1 - x0, y1 - y0)
     steps = int(length * 2.0) + 1
@@ -85,7 +88,9 @@ def line_clearance(clearance, x0, y0, x1, y1):
 
 
 @numba.njit(cache=True, nogil=True)
-def pull_string(path, clearance, enough):
+def pull_string(
+    path: NDArray[np.float64], clearance: NDArray[np.float64], enough: float
+) -> NDArray[np.float64]:
     """Replace parts of a path by segments that keep its clearance, or have ``enough`` of it.
 
     Returns:
@@ -117,7 +122,9 @@ def pull_string(path, clearance, enough):
 
 
 @numba.njit(cache=True, nogil=True)
-def relax(path, clearance, least, rounds):
+def relax(
+    path: NDArray[np.float64], clearance: NDArray[np.float64], least: float, rounds: int
+) -> NDArray[np.float64]:
     """Round the corners of a densely sampled path; points that would lose clearance stay."""
     count = len(path)
     points = path.copy()

@@ -58,6 +58,7 @@ class SafetyGate:
         self._emergency_reason = ''
         self._input_times: dict[str, float] = {}
         self._stamps: dict[str, tuple[int, float]] = {}
+        self._delays: dict[str, float] = {}
         self._obstacles = np.empty((0, 2))
         self._commands: dict[str, _Command] = {}
         self._heartbeats: dict[str, float] = {}
@@ -67,7 +68,9 @@ class SafetyGate:
 
     # -- events -----------------------------------------------------------------------------------
 
-    def on_depth(self, stamp: int, now: float, obstacles_base: NDArray[np.float64]) -> None:
+    def on_depth(
+        self, stamp: int, now: float, obstacles_base: NDArray[np.float64], *, delay: float = 0.0
+    ) -> None:
         """Take the newest depth image.
 
         Args:
@@ -75,15 +78,18 @@ class SafetyGate:
             now: Steady time of arrival, s.
             obstacles_base: (K, 2) things at body height in base_link, metres; see
                 :func:`vln_core.control.body_band.obstacles_in_band`.
+            delay: Age of the stamp at arrival by the clock that stamps, s; beyond
+                ``max_sample_delay`` either way the sample is none.
         """
-        if np.all(np.isfinite(obstacles_base)):
+        if np.all(np.isfinite(obstacles_base)) and self._arrived('depth', stamp, now, delay):
             self._obstacles = np.asarray(obstacles_base, dtype=np.float64).reshape(-1, 2)
-            self._arrived('depth', stamp, now)
 
-    def on_odometry(self, stamp: int, now: float, *, is_finite: bool = True) -> None:
-        """Take an odometry sample; one that is not finite is none."""
+    def on_odometry(
+        self, stamp: int, now: float, *, is_finite: bool = True, delay: float = 0.0
+    ) -> None:
+        """Take an odometry sample; one that is not finite, late or repeated is none."""
         if is_finite:
-            self._arrived('odometry', stamp, now)
+            self._arrived('odometry', stamp, now, delay)
 
     def on_tf(self, now: float) -> None:
         """Note that the camera's pose at the stamp of the depth was found."""
@@ -104,14 +110,22 @@ class SafetyGate:
         """Latch the emergency stop, or release it."""
         self._is_emergency, self._emergency_reason = is_on, reason
 
-    def _arrived(self, name: str, stamp: int, now: float) -> None:
+    def _arrived(self, name: str, stamp: int, now: float, delay: float) -> bool:
+        """Judge a sample by its stamp; return whether it is a good one."""
         last = self._stamps.get(name)
         if last is not None:
             step, passed = (stamp - last[0]) * 1e-9, now - last[1]
+            if step == 0.0:
+                return False  # a driver that hangs may send its last picture for ever
             if step < 0.0 or step > passed + self.config.max_clock_jump:
                 self._jump_time = now
         self._stamps[name] = (stamp, now)
+        if not abs(delay) <= self.config.max_sample_delay:
+            self._delays[name] = delay
+            return False
+        self._delays.pop(name, None)
         self._input_times[name] = now
+        return True
 
     # -- decision ---------------------------------------------------------------------------------
 
@@ -141,6 +155,18 @@ class SafetyGate:
         self._out = (v, w)
         return SafetyDecision(v, w, state, message, True, source)
 
+    def next_expiry(self, now: float) -> float:
+        """Return when the next input, command or node becomes too old, s; inf: none will."""
+        config = self.config
+        times = [time + config.input_timeout for time in self._input_times.values()]
+        times += [command.time + config.input_timeout for command in self._commands.values()]
+        times += [
+            self._heartbeats[name] + config.node_timeout
+            for name in config.required_nodes
+            if name in self._heartbeats
+        ]
+        return min((time for time in times if time >= now), default=math.inf)
+
     def _chosen(self, now: float) -> tuple[str, _Command | None]:
         """Teleop while it is fresh and not holding, else the controller."""
         teleop = self._commands.get('teleop')
@@ -159,7 +185,8 @@ class SafetyGate:
         missing = [name for name in ('depth', 'odometry', 'tf') if name not in self._input_times]
         missing += [name for name in config.required_nodes if name not in self._heartbeats]
         if missing:
-            return SafetyState.STARTING, f'waiting for {", ".join(missing)}'
+            hints = ''.join(self._hint(name) for name in missing)
+            return SafetyState.STARTING, f'waiting for {", ".join(missing)}{hints}'
         if now - self._jump_time < config.clock_hold:
             return SafetyState.CLOCK_JUMP, 'the clock of the sensors has jumped'
         lost = [
@@ -175,10 +202,16 @@ class SafetyGate:
             ('tf', SafetyState.STALE_TF),
         ):
             if self._is_old(self._input_times.get(name), now):
-                return state, f'{name} is older than {config.input_timeout:.2f} s'
+                age = f'{config.input_timeout:.2f} s'
+                return state, f'{name} is older than {age}{self._hint(name)}'
         if command is None or self._is_old(command.time, now):
             return SafetyState.STALE_COMMAND, 'no command source is alive'
         return SafetyState.OK, f'{source} drives'
+
+    def _hint(self, name: str) -> str:
+        """Why samples that do come are none."""
+        delay = self._delays.get(name)
+        return '' if delay is None else f'; stamps of {name} are {delay:.2f} s behind the clock'
 
     def _braked(self, dt: float) -> tuple[float, float]:
         """One period of the emergency deceleration, without a jerk limit."""

@@ -47,6 +47,8 @@ class SafetyConfig:
         stop_distance: Kept between the body and the nearest thing in the way, metres.
         latency: From a picture to the wheels, s.
         max_clock_jump: Step of a message stamp against the steady clock, s.
+        max_sample_delay: Difference between a sample's stamp and the node's clock, either way, from
+            which the sample is no good, s.
         clock_hold: How long the robot stands after a jump, s.
     """
 
@@ -65,6 +67,7 @@ class SafetyConfig:
     stop_distance: float = 0.03
     latency: float = 0.15
     max_clock_jump: float = 1.0
+    max_sample_delay: float = 0.5
     clock_hold: float = 0.5
 
     def __post_init__(self) -> None:

@@ -260,7 +260,7 @@ class TraversabilityGrid:
 
     def cell_centres(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x of each column and y of each row, metres, odometry frame."""
-        steps = (np.arange(self.config.num_cells) + 0.5) * self.config.cell
+        steps = (np.arange(self.config.num_cells, dtype=np.float64) + 0.5) * self.config.cell
         x, y = self.origin
         return x + steps, y + steps
 
@@ -273,7 +273,8 @@ class TraversabilityGrid:
     def points_xy(self, cells_rc: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return (N, 2) centres of (N, 2) cells, metres, odometry frame."""
         cells = np.asarray(cells_rc).reshape(-1, 2)[:, ::-1]
-        return (cells + self._origin_cells + 0.5) * self.config.cell
+        centres = (cells + self._origin_cells + 0.5) * self.config.cell
+        return centres.astype(np.float64, copy=False)
 
     def state_at(self, x: float, y: float) -> int:
         """Return the state of the cell at (x, y) metres; UNKNOWN outside the window."""
