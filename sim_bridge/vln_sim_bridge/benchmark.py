@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.errors import ConfigError
+from vln_core.evaluation.agents import make_agent
 from vln_core.evaluation.metrics import score_episode
 from vln_core.memory.config import MemoryConfig
 from vln_core.navigator import EpisodeResult, NavigatorConfig
 from vln_core.outcome import EpisodeCode, GroundingCode, MotionCode
 from vln_core.perception.simulated import SimulatedDetectorConfig
-from vln_core.system2.brain import make_brain
 from vln_core.system2.record import describe_action
 from vln_sim_bridge.episodes import Episode, load_episodes
 from vln_sim_bridge.in_process import EpisodeRun, RunConfig, run_episode
@@ -31,7 +31,7 @@ _SPACING = 0.25
 _HARD = frozenset(('search', 'dead_end'))
 
 
-def _configured(kind: type, values: Mapping[str, Any]) -> Any:
+def configured(kind: type, values: Mapping[str, Any]) -> Any:
     """Return a configuration with some values replaced.
 
     Raises:
@@ -55,8 +55,8 @@ class SimulatedBenchmark:
 
         Args:
             settings: 'sim', 'seeds' (of apartments) or 'scenes' (folders), 'instructions' per
-                scene, 'planner', 'limit', 'seed', 'success_radius', and values for 'simulator',
-                'detector', 'memory' and 'navigator'.
+                scene, 'limit', 'seed', 'success_radius', values for 'simulator', 'detector',
+                'memory' and 'navigator', and what :func:`make_agent` reads.
 
         Raises:
             ConfigError: A setting is unknown or out of range.
@@ -69,13 +69,13 @@ class SimulatedBenchmark:
         memory = {'max_waypoints': limit, **settings.get('memory', {})}
         navigator = {'max_waypoints': limit, **settings.get('navigator', {})}
         self._config = RunConfig(
-            simulator=_configured(SimulatorConfig, simulator),
-            memory=_configured(MemoryConfig, memory),
-            navigator=_configured(NavigatorConfig, navigator),
-            detector=_configured(SimulatedDetectorConfig, detector),
+            simulator=configured(SimulatorConfig, simulator),
+            memory=configured(MemoryConfig, memory),
+            navigator=configured(NavigatorConfig, navigator),
+            detector=configured(SimulatedDetectorConfig, detector),
             planner=str(settings['planner']),
         )
-        make_brain(self._config.planner)
+        self._agent = make_agent(settings)
         self._radius = float(settings['success_radius'])
         self._open: tuple[str, Simulator, list[Episode]] | None = None
 
@@ -98,10 +98,15 @@ class SimulatedBenchmark:
         chosen = choose_episodes(episodes, int(self._settings['instructions']))
         if int(number) >= len(chosen):
             raise ConfigError(f'{scene} has {len(chosen)} episodes, not {int(number) + 1}')
+        self._agent.begin()
         run = run_episode(
-            simulator, chosen[int(number)], self._config, success_radius=self._radius
+            simulator,
+            chosen[int(number)],
+            self._config,
+            brain=self._agent,
+            success_radius=self._radius,
         )
-        return score_run(episode_id, run, simulator, self._radius)
+        return score_run(episode_id, run, simulator, self._radius) | self._agent.meter.row()
 
     def close(self) -> None:
         """Close the simulator."""
@@ -127,7 +132,12 @@ def choose_episodes(episodes: list[Episode], count: int) -> list[Episode]:
 
 
 def score_run(
-    episode_id: str, run: EpisodeRun, simulator: Simulator, radius: float
+    episode_id: str,
+    run: EpisodeRun,
+    simulator: Simulator,
+    radius: float,
+    *,
+    needs_proof: bool = True,
 ) -> dict[str, Any]:
     """Return the row of one run.
 
@@ -136,7 +146,12 @@ def score_run(
         run: What happened.
         simulator: Still in the episode's scene, for walking distances.
         radius: Success radius, metres.
+        needs_proof: Whether a stop without verification is a failure; benchmarks of the field
+            count any stop.
     """
+    stops = {EpisodeCode.STOPPED_VERIFIED}
+    if not needs_proof:
+        stops.add(EpisodeCode.STOPPED_UNVERIFIED)
     start = np.array([run.episode.start[:2]])
     points = _thinned(np.vstack([start, run.path_xy]))
     goal = run.episode.goal
@@ -152,7 +167,7 @@ def score_run(
         shortest,
         np.linalg.norm(points[:, None] - reference[None], axis=2),
         success_radius=radius,
-        stopped=run.result.code is EpisodeCode.STOPPED_VERIFIED,
+        stopped=run.result.code in stops,
         is_inclusive=True,
     )
     row: dict[str, Any] = {'id': episode_id}

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from evaluation_world import write_data
+
 from vln_core.errors import ConfigError
 from vln_core.evaluation import benchmark, pool, runner
 from vln_core.evaluation.presets import load_presets, merge

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from evaluation_world import write_data
+
 from vln_core.errors import ConfigError, EpisodeError, UnknownReference
 from vln_core.evaluation import datasets, text_fit
 from vln_core.evaluation.text_benchmark import TextBenchmark
@@ -160,9 +161,7 @@ def settings(data, **more):
 def test_rows_of_the_benchmark_are_the_scores_of_its_walks(world, data, tmp_path):
     _, weights = fitted(world, data)
     weights.save(tmp_path / 'w.json')
-    benchmark = TextBenchmark(
-        settings(data, dataset='reverie', weights=str(tmp_path / 'w.json'))
-    )
+    benchmark = TextBenchmark(settings(data, dataset='reverie', weights=str(tmp_path / 'w.json')))
     assert benchmark.episode_ids() == ['1_101_0', '1_101_1', '2_102_0']
     row = benchmark.run('2_102_0')
     assert (row['path'], row['object'], row['RGS'], row['SPL']) == (['a', 'b', 'f'], '102', 1, 1)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run with a model would ask for: calls, tokens and price, before any is spent.
 
-An upper estimate: text at its limit, pictures by the formula of :func:`picture_tokens`, decisions
-and calls as below. HAM-VLN measures 17.9 thousand prompt tokens a decision at 12 views.
+An upper estimate: text at its limit, pictures by the formula of :mod:`vln_core.memory.tokens`,
+decisions and calls as below. HAM-VLN measures 17.9 thousand prompt tokens a decision at 12 views.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vln_core.memory.tokens import image_tokens
+
 # decisions of a typical episode, by kind of benchmark
 DECISIONS = {'text': 8, 'simulated': 9, 'habitat': 14}
 # requests of one decision; agentic and fused may take up to 8
@@ -20,7 +22,6 @@ CALLS = {'rules': 0.0, 'ham': 1.0, 'mcgpt': 1.0, 'agentic': 3.0, 'fused': 2.0}
 TEXT_TOKENS = 6000
 REPLY_TOKENS = 500
 GROUNDING_TEXT_TOKENS = 300
-_TILE_PX = 512
 
 
 @dataclass(frozen=True)
@@ -33,18 +34,6 @@ class Estimate:
     prompt_tokens: int
     reply_tokens: int
     price: float | None
-
-
-def picture_tokens(width_px: int, height_px: int, detail: str = 'high') -> int:
-    """Return the tokens of one picture: 85, and 170 per tile of 512 px where detail is not low.
-
-    The stated formula of this project (OpenAI's for GPT-4-class models); other models count
-    otherwise, and what an endpoint reports is used where it reports anything.
-    """
-    if detail == 'low':
-        return 85
-    tiles = math.ceil(width_px / _TILE_PX) * math.ceil(height_px / _TILE_PX)
-    return 85 + 170 * tiles
 
 
 def estimate(settings: Mapping[str, Any], num_episodes: int) -> Estimate:
@@ -60,7 +49,7 @@ def estimate(settings: Mapping[str, Any], num_episodes: int) -> Estimate:
     calls = math.ceil(decisions * CALLS.get(mode, 1.0))
     has_pictures = mode in ('ham', 'agentic', 'fused') and profile.get('has_vision', True)
     size = int(profile.get('picture_size_px', 512))
-    one = picture_tokens(size, size, str(profile.get('picture_detail', 'high')))
+    one = image_tokens(size, size)
     views = int(settings.get('num_views', 4))
     # the current panorama, the one of the working window, and the map image
     pictures = (2 * views + 1) * one if has_pictures else 0

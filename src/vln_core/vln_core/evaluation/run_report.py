@@ -18,12 +18,12 @@ import numpy as np
 
 from vln_core.errors import ConfigError
 from vln_core.evaluation import charts
+from vln_core.evaluation.benchmark import Row
 from vln_core.evaluation.runner import failures, read_rows, summary
 
 _FOLDER = Path(__file__).parent
 _BINS = 6
 RATES = frozenset(('SR', 'OSR', 'SPL', 'RGS', 'RGSPL', 'nDTW', 'SDTW', 'SR_final'))
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def score_graph_episode(
     distances = graph.distances
     shortest = float(distances[reference[0], reference[-1]])
     result = score_episode(
-        distances[rows, reference[-1]],
+        distances[rows, reference[-1]].tolist(),
         graph.length(path),
         shortest,
         distances[np.ix_(rows, reference)],

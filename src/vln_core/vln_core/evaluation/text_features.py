@@ -18,7 +18,7 @@ from typing import Any
 
 from vln_core.evaluation.text_words import MOTION, InstructionWords, words_of
 from vln_core.evaluation.text_world import NUM_HEADINGS, Neighbour, TextPanorama, TextWalk
-from vln_core.vocabulary import OBJECTS, ROOMS, canonical_room
+from vln_core.vocabulary import OBJECTS, ROOMS, canonical_room, typical_rooms
 
 _SECTOR = 2.0 * math.pi / NUM_HEADINGS
 Features = dict[str, float]
@@ -95,7 +95,7 @@ class FeatureMaker:
         for name, sightings in walk.shown.items():
             here = [pair for pair in sightings if pair[0] == walk.at]
             seen_from, way = (here or sightings)[-1]
-            features = self._move(walk, seen_from, way, distances[name], attention)
+            features = self._move(walk, instruction, seen_from, way, distances[name], attention)
             if self._config.use_prior:
                 _add_move_prior(features, walk, away[name])
             made.append(Choice(name, False, features))
@@ -123,6 +123,7 @@ class FeatureMaker:
     def _move(
         self,
         walk: TextWalk,
+        instruction: InstructionWords,
         seen_from: str,
         way: Neighbour,
         distance: float,
@@ -134,8 +135,9 @@ class FeatureMaker:
         kept = self._kept.get(key)
         if kept is None:
             middle, wide = self._view_words(walk.visited[seen_from], key[1])
-            kept = self._kept[key] = _match_view(attention, middle, wide)
+            kept = self._kept[key] = _match_view(attention, instruction, middle, wide)
         out = dict(kept)
+        _add_novelty(out, walk, seen_from, way)
         lift = 'up' if way.elevation > 0.25 else 'down' if way.elevation < -0.25 else 'level'
         place = 'here' if is_here else 'there'
         out[f'move:{place}'] = 1.0
@@ -209,7 +211,7 @@ class FeatureMaker:
         for name in ends:
             if name in scene:
                 out[f'stop:word:{name}'] = 1.0
-            for other in known:
+            for other in known if name in NAMES else ():
                 out[f'stop:pair:{name}|{other}'] = share
         out['stop:fraction'] = sum(name in scene for name in ends) / max(len(ends), 1)
         goal = instruction.goal
@@ -229,12 +231,15 @@ class FeatureMaker:
 
 
 def _match_view(
-    attention: list[tuple[str, str, str]], middle: frozenset[str], wide: frozenset[str]
+    attention: list[tuple[str, str, str]],
+    instruction: InstructionWords,
+    middle: frozenset[str],
+    wide: frozenset[str],
 ) -> Features:
     """Compare the words in reach of attention with one view and those beside it."""
     out: defaultdict[str, float] = defaultdict(float)
     known = middle & NAMES
-    for bucket, raw, name in attention:
+    for bucket, _, name in attention:
         if bucket == 'end':
             continue
         if name in middle:
@@ -242,12 +247,26 @@ def _match_view(
             out[f'word:{name}:{bucket}'] += 1.0
         elif name in wide:
             out[f'beside:{bucket}'] += 1.0
-        if bucket in ('now', 'next', 'all') and raw not in MOTION:
+        if bucket in ('now', 'next', 'all') and name in NAMES:
             for other in known:
                 out[f'pair:{name}|{other}'] += 1.0 if bucket != 'next' else 0.5
+    out['goal:thing'] = float(any(name in middle for name in instruction.goal))
+    out['goal:room'] = float(any(room in middle for room in instruction.rooms))
+    out['goal:room_beside'] = float(any(room in wide for room in instruction.rooms))
+    usual = {room for name in instruction.goal for room in typical_rooms(name)}
+    out['goal:usual_room'] = float(not usual.isdisjoint(middle))
     for other in middle:
         out[f'view:{other}'] = 1.0
     return dict(out)
+
+
+def _add_novelty(out: Features, walk: TextWalk, seen_from: str, way: Neighbour) -> None:
+    """Note how much of what lies around a shown viewpoint has been seen already."""
+    spot = walk.position(way.viewpoint)
+    gaps = [math.dist(spot, walk.position(name)) for name in walk.visited if name != seen_from]
+    out['new:metres'] = min(min(gaps, default=6.0), 6.0) / 3.0
+    out['new:crowded'] = min(sum(gap < 3.0 for gap in gaps), 4) / 2.0
+    out['new:shown_by'] = min(len(walk.shown[way.viewpoint]), 4) / 2.0
 
 
 def _add_stop_prior(

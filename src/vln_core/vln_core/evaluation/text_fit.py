@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the weights of the text worlds' planner on a training split, and only on that.
 
-``python -m vln_core.evaluation.text_fit --data DIR --benchmark r2r --out FILE``
+``python -m vln_core.evaluation.text_fit --data DIR --benchmark r2r --out FOLDER`` writes
+the weights without and with the prior on path lengths.
 
 Imitation: at states along reference paths and along the planner's own walks, the choices that lead
 to the goal by the shortest way are the right ones; a conditional logit with a Gaussian prior is
@@ -15,7 +16,6 @@ import argparse
 import logging
 import math
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +41,11 @@ _logger = logging.getLogger(__name__)
 _LIMIT = 15
 _ROLL_OUT = 9
 _SLACK = 0.25
+_PRIOR = 'prior:'
+_BIASES = (-1.2, -0.6, 0.0)
+# a goal is searched for longer than a route is walked
+_GOAL_BIASES = (-2.4, -1.6, -0.8)
+_WORDS = ('view:', 'turn:', 'lift:', 'is:')
 
 
 @dataclass
@@ -73,7 +78,8 @@ def fit_logit(
 
     Args:
         rows: Options by state.
-        ridge: Strength of the Gaussian prior per state; pairs of words get ten times as much.
+        ridge: Strength of the Gaussian prior per state; pairs of words get ten times as much,
+            features that are no words a tenth.
         min_count: Features seen in fewer options are left out.
         without: Features that begin with this are left out; '' leaves out none.
         iterations: Of L-BFGS at most.
@@ -95,7 +101,7 @@ def fit_logit(
         (np.concatenate(rows.values), columns, starts), shape=(len(lengths), len(names))
     )[:, np.flatnonzero(keep)]
     kept = [name for name, flag in zip(names, keep) if flag]
-    strength = np.array([ridge * (10.0 if 'pair:' in name else 1.0) for name in kept])
+    strength = ridge * np.array([_strength(name) for name in kept])
     good = np.array(rows.good, bool)
     edges = np.concatenate([[0], np.cumsum(rows.sizes)])[:-1]
     state = np.repeat(np.arange(len(rows.sizes)), rows.sizes)
@@ -122,6 +128,12 @@ def fit_logit(
         len(edges), len(kept), found.fun, found.nit,
     )  # fmt: skip
     return {name: float(w) for name, w in zip(kept, found.x) if abs(w) >= 0.01}
+
+
+def _strength(name: str) -> float:
+    if 'pair:' in name:
+        return 10.0
+    return 1.0 if name.startswith(_WORDS) or 'word:' in name else 0.1
 
 
 class Teacher:
@@ -250,32 +262,63 @@ def one_per_path(episodes: Sequence[datasets.GraphEpisode]) -> list[datasets.Gra
 def fit(
     world: TextWorld,
     episodes: Sequence[datasets.GraphEpisode],
-    config: FeatureConfig,
     *,
-    ridge: float = 3e-4,
-    rounds: int = 2,
+    is_goal_only: bool,
+    ridge: float = 1e-3,
+    rounds: int = 1,
+    num_tried: int = 100,
     seed: int = 0,
     report: Callable[[str], None] = lambda text: None,
-) -> TextWeights:
-    """Fit weights: first on reference paths, then also on the planner's own walks."""
+) -> tuple[TextWeights, TextWeights]:
+    """Fit weights without and with the prior on path lengths.
+
+    Args:
+        world: Text world of the episodes.
+        episodes: Of a training split.
+        is_goal_only: Whether instructions name a goal only (REVERIE).
+        ridge: See :func:`fit_logit`.
+        rounds: Times that walks of the planner itself are added to the reference paths.
+        num_tried: Episodes of held-out buildings by which the bias of stopping is chosen.
+        seed: Of the sampled walks.
+        report: Told what happens.
+    """
     fitted, back = hold_out(episodes)
     rng = np.random.default_rng(seed)
+    config = FeatureConfig(use_prior=True, is_goal_only=is_goal_only)
     weights = TextWeights(config, {})
     rows = _Rows.empty()
     for number in range(rounds + 1):
         planner = LinearTextPlanner(weights)
         _collect(rows, world, fitted, planner, is_own_walk=number > 0, rng=rng)
-        weights = replace(weights, choice=fit_logit(rows, ridge=ridge, min_count=20))
-        counts = Counter(name.split(':')[0] for name in weights.choice)
-        report(f'round {number}: {dict(counts.most_common(6))}')
-    if config.is_goal_only:
-        weights = replace(weights, thing=_fit_objects(world, fitted, ridge))
-    sample = back[:: max(1, len(back) // 200)]
+        report(f'{len(rows.sizes)} states, {len(rows.index)} features')
+        if number < rounds:
+            choice = fit_logit(rows, ridge=ridge, min_count=20, without=_PRIOR)
+            weights = replace(weights, choice=choice)
+    thing = _fit_objects(world, fitted, ridge) if is_goal_only else {}
+    sample = [back[number] for number in rng.permutation(len(back))[:num_tried]]
+    made = []
+    for use_prior in (False, True):
+        choice = fit_logit(rows, ridge=ridge, min_count=20, without='' if use_prior else _PRIOR)
+        found = TextWeights(replace(config, use_prior=use_prior), choice, thing=thing)
+        made.append(_with_best_bias(found, world, sample, report))
+    return made[0], made[1]
+
+
+def _with_best_bias(
+    weights: TextWeights,
+    world: TextWorld,
+    sample: Sequence[datasets.GraphEpisode],
+    report: Callable[[str], None],
+) -> TextWeights:
+    """Choose the bias of stopping by SR + SPL in buildings that were held out."""
     best = (-1.0, 0.0)
-    for bias in (-1.5, -1.0, -0.5, 0.0, 0.5):
+    for bias in _GOAL_BIASES if weights.features.is_goal_only else _BIASES:
         planner = LinearTextPlanner(replace(weights, stop_bias=bias))
         sr, spl, rgs = success_and_spl(planner, world, sample)
-        report(f'held out, bias {bias:+.1f}: SR {sr:.3f} SPL {spl:.3f} RGS {rgs:.3f}')
+        prior = 'with' if weights.features.use_prior else 'without'
+        report(
+            f'held out, {prior} prior, bias {bias:+.1f}: SR {sr:.3f} SPL {spl:.3f} RGS {rgs:.3f}'
+        )
         best = max(best, (sr + spl, bias))
     return replace(weights, stop_bias=best[1])
 
@@ -285,12 +328,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or '').splitlines()[0])
     parser.add_argument('--data', type=Path, required=True)
     parser.add_argument('--benchmark', choices=['r2r', 'reverie'], required=True)
-    parser.add_argument('--out', type=Path, required=True)
-    parser.add_argument('--prior', action='store_true', help='also read path lengths')
+    parser.add_argument('--out', type=Path, required=True, help='folder of the weights')
     parser.add_argument('--captions-only', action='store_true', help='without NavGPT objects')
-    parser.add_argument('--paths', type=int, default=0, help='fit on the first N paths; 0: all')
-    parser.add_argument('--rounds', type=int, default=2)
-    parser.add_argument('--ridge', type=float, default=3e-4)
+    parser.add_argument('--paths', type=int, default=0, help='fit on N paths, spread; 0: all')
+    parser.add_argument('--tried', type=int, default=100, help='held-out episodes for the bias')
+    parser.add_argument('--rounds', type=int, default=1)
+    parser.add_argument('--ridge', type=float, default=1e-3)
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format='%(message)s')
     is_goal_only = options.benchmark == 'reverie'
@@ -298,24 +341,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     load = datasets.load_reverie if is_goal_only else datasets.load_r2r
     episodes = one_per_path(list(load(datasets.find_split(options.data, files, 'train'))))
     if options.paths:
-        episodes = episodes[: options.paths]
+        step = max(1, len(episodes) // options.paths)
+        episodes = episodes[::step][: options.paths]
     world = TextWorld(
         options.data, use_objects=not options.captions_only, use_proposals=is_goal_only
     )
-    weights = fit(
-        world,
-        episodes,
-        FeatureConfig(use_prior=options.prior, is_goal_only=is_goal_only),
-        ridge=options.ridge,
-        rounds=options.rounds,
+    made = fit(
+        world, episodes, is_goal_only=is_goal_only, ridge=options.ridge, rounds=options.rounds,
+        num_tried=options.tried,
         report=_logger.info,
-    )
+    )  # fmt: skip
     arguments = f'--data DIR --benchmark {options.benchmark} --rounds {options.rounds}'
-    arguments += f' --ridge {options.ridge:g}' + (' --prior' if options.prior else '')
+    arguments += f' --ridge {options.ridge:g} --paths {options.paths}'
     arguments += ' --captions-only' if options.captions_only else ''
-    arguments += f' --paths {options.paths}' if options.paths else ''
-    command = f'python -m vln_core.evaluation.text_fit {arguments} --out {options.out.name}'
-    replace(weights, made_by=command).save(options.out)
+    command = f'python -m vln_core.evaluation.text_fit {arguments} --out FOLDER'
+    name = options.benchmark + ('_captions' if options.captions_only else '')
+    for weights, suffix in zip(made, ('', '_prior')):
+        replace(weights, made_by=command).save(options.out / f'{name}{suffix}.json')
     return 0
 
 

@@ -200,6 +200,7 @@ class TextWalk:
         self.shown: dict[str, list[tuple[str, Neighbour]]] = {}
         self.num_moves = 0
         self._known = nx.Graph()
+        self._positions = {start: (0.0, 0.0, 0.0)}
         self._known.add_node(start)
         self._stand_at(start)
 
@@ -213,6 +214,22 @@ class TextWalk:
         """What is seen from there."""
         return self.visited[self.at]
 
+    def position(self, viewpoint: str) -> tuple[float, float, float]:
+        """Return where a viewpoint that was reached or shown lies from the start, metres.
+
+        By dead reckoning from headings, elevations and distances; x, y, z as the scan has them.
+        """
+        return self._positions[viewpoint]
+
+    def _step(self, viewpoint: str, way: Neighbour) -> tuple[float, float, float]:
+        x, y, z = self._positions[viewpoint]
+        flat = way.distance * math.cos(way.elevation)
+        return (
+            x + flat * math.sin(way.heading),
+            y + flat * math.cos(way.heading),
+            z + way.distance * math.sin(way.elevation),
+        )
+
     def known_distances(self) -> dict[str, float]:
         """Return the length of the known way to every viewpoint reached or shown, metres."""
         return dict(nx.single_source_dijkstra_path_length(self._known, self.at, weight='length'))
@@ -220,9 +237,7 @@ class TextWalk:
     def distances_from_start(self) -> dict[str, tuple[int, float]]:
         """Return (edges, metres) of the known way from the start to what was reached or shown."""
         hops = nx.single_source_shortest_path_length(self._known, self.path[0])
-        metres = nx.single_source_dijkstra_path_length(
-            self._known, self.path[0], weight='length'
-        )
+        metres = nx.single_source_dijkstra_path_length(self._known, self.path[0], weight='length')
         return {name: (int(hops[name]), float(metres[name])) for name in hops}
 
     def known_way(self, viewpoint: str) -> list[str]:
@@ -261,5 +276,6 @@ class TextWalk:
         self.visited[viewpoint] = panorama
         for neighbour in panorama.neighbours:
             self._known.add_edge(viewpoint, neighbour.viewpoint, length=neighbour.distance)
+            self._positions.setdefault(neighbour.viewpoint, self._step(viewpoint, neighbour))
             if neighbour.viewpoint not in self.visited:
                 self.shown.setdefault(neighbour.viewpoint, []).append((viewpoint, neighbour))
