@@ -179,6 +179,7 @@ def _growth(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -
     from vln_core.memory.store import MemoryStore
 
     store = MemoryStore(encoder='words', path=folder / 'growth.db')
+    assert store.journal is not None  # it has a path
     store.begin(scenes.INSTRUCTION, scenes.items())
     times = []
     for step in range(options.steps):

@@ -115,7 +115,10 @@ def update_graph(
 
 
 def _detection(
-    category: str, spot: Sequence[float], view: int, pose: tuple[float, float, float]
+    category: str,
+    spot: Sequence[float] | NDArray[np.float64],
+    view: int,
+    pose: tuple[float, float, float],
 ) -> Detection:
     bearing = math.atan2(spot[1] - pose[1], spot[0] - pose[0])
     return Detection(
@@ -170,7 +173,7 @@ def wandering_look(step: int, seed: int) -> Panorama:
 
 def _building() -> NDArray[np.float64]:
     """Return boxes of a row of rooms, 5 m wide, with doors in the middle of their walls."""
-    boxes = [
+    boxes: list[tuple[tuple[float, float, float], tuple[float, float, float]]] = [
         ((-1, -1, -0.2), (26, 6, 0.0)),
         ((0, -0.1, 0), (25, 0, 2.5)),
         ((0, 5, 0), (25, 5.1, 2.5)),

@@ -13,6 +13,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -127,7 +128,7 @@ def _ask_all(config: MllmPointerConfig, seed: int) -> list[Trial]:
 
 def _report(config: MllmPointerConfig, trials: list[Trial], *, as_json: bool) -> int:
     declared = convention_of(config.model, config.convention).name
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in CONVENTIONS:
         errors = [error_of(trial, name) for trial in trials]
         read = [error for error in errors if error is not None]

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -24,6 +24,9 @@ from vln_cli.launch import launch_command
 from vln_core.errors import VlnError
 from vln_sim_bridge.episodes import load_episodes
 from vln_sim_bridge.scene import load_scene, resolve_scene
+
+if TYPE_CHECKING:
+    from vln_cli.demo_client import Recording
 
 _SUCCESS_RADIUS = 3.0
 _READY_TIMEOUT = 90.0
@@ -184,14 +187,15 @@ def _run(
     return rows, reports
 
 
-def _row(task: Task, recording, distance: float | None) -> dict[str, object]:  # noqa: ANN001
+def _row(task: Task, recording: Recording, distance: float | None) -> dict[str, object]:
     result = recording.result
+    assert result is not None  # navigate() returns with a result or raises
     near = distance is None or distance <= _SUCCESS_RADIUS
-    finite = distance is not None and math.isfinite(distance)
+    shown = None if distance is None or not math.isfinite(distance) else round(distance, 3)
     return {
         'instruction': task.instruction,
         'success': bool(result.is_verified and near),
-        'distance_m': round(distance, 3) if finite else None,
+        'distance_m': shown,
         'decisions': int(result.num_decisions),
         'collisions': int(recording.num_collisions),
         'seconds': round(recording.seconds, 1),

@@ -7,14 +7,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import rclpy
 from geometry_msgs.msg import Pose2D
 from numpy.typing import NDArray
 from rclpy.action import ActionClient
+from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
 
 from vln_interfaces.action import Navigate
 from vln_interfaces.msg import DecisionRecord, GroundTruth, Panorama, ProgressRecord, WorldGraph
@@ -147,10 +150,10 @@ class DemoClient(Node):
         response = self._call(self._map_image, GetMapImage.Request(size_px=512), 20.0)
         return bytes(response.image.data)
 
-    def _call(self, client, request, timeout: float):  # noqa: ANN001, ANN202
+    def _call(self, client: Client, request: Any, timeout: float) -> Any:
         return self._wait(client.call_async(request), timeout, lambda: True)
 
-    def _wait(self, future, timeout: float | None, is_alive: Callable[[], bool]):  # noqa: ANN001, ANN202
+    def _wait(self, future: Future, timeout: float | None, is_alive: Callable[[], bool]) -> Any:
         deadline = time.monotonic() + timeout if timeout else float('inf')
         while not future.done():
             rclpy.spin_once(self, timeout_sec=0.1)
@@ -165,7 +168,7 @@ class DemoClient(Node):
         while time.monotonic() < deadline:
             rclpy.spin_once(self, timeout_sec=0.05)
 
-    def _on_feedback(self, message) -> None:  # noqa: ANN001
+    def _on_feedback(self, message: Any) -> None:
         feedback = message.feedback
         self._on_text(f'{feedback.step:3d} {feedback.state:9s} {feedback.text}')
 

@@ -9,6 +9,10 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vln_core.memory.store import MemoryStore
 
 
 def main(argv: Sequence[str]) -> int:
@@ -46,7 +50,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _open(path: Path):  # noqa: ANN202 - the library is imported late, so that --help is quick
+def _open(path: Path) -> MemoryStore:
+    # Imported late, so that --help is quick.
     from vln_core.memory.journal import map_id_of
     from vln_core.memory.store import MemoryStore
 
@@ -54,7 +59,7 @@ def _open(path: Path):  # noqa: ANN202 - the library is imported late, so that -
     return MemoryStore(path=path, encoder='words', map_id=map_id_of(path))
 
 
-def _write_picture(store, path: Path, size_px: int) -> None:  # noqa: ANN001
+def _write_picture(store: MemoryStore, path: Path, size_px: int) -> None:
     import cv2
 
     ok, data = cv2.imencode(
@@ -71,6 +76,7 @@ def _show(options: argparse.Namespace) -> int:
     store = _open(options.store)
     print(to_text(store))
     if options.history:
+        assert store.journal is not None  # it was opened from a file
         for number, kind, step, text in store.journal.history():
             print(f'{number:6d}  w{step}  {kind}: {text}')
     if options.picture:

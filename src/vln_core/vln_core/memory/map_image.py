@@ -115,7 +115,8 @@ def _background(
     table = np.zeros((256, 1, 3), np.uint8)
     table[:3, 0] = (_UNKNOWN, _FREE, _OCCUPIED)
     # A table look-up of OpenCV: ten times faster than indexing a palette with an image.
-    return cv2.LUT(cv2.cvtColor(patch.astype(np.uint8), cv2.COLOR_GRAY2RGB), table)
+    rgb = cv2.LUT(cv2.cvtColor(patch.astype(np.uint8), cv2.COLOR_GRAY2RGB), table)
+    return rgb.astype(np.uint8, copy=False)
 
 
 def _legend(picture: MapImage, layout: LabelLayout) -> None:

@@ -307,7 +307,7 @@ class ObjectStore:
                 missed = config.missed_factor ** (1 if node.sightings >= 3 else 2)
                 worst[k] = min(worst[k], config.see_through_factor if through[k] else missed)
         ghosts = []
-        for k in np.flatnonzero((worst < 1.0) & ~excused):
+        for k in np.flatnonzero((worst < 1.0) & ~excused).tolist():
             node = self.nodes[int(ids[k])]
             node.confidence *= float(worst[k])
             self.touch(node.id)

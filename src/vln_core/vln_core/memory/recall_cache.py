@@ -99,7 +99,11 @@ class RecallCache:
             self._on_disk.move_to_end(key)
         self._keep(key, data)
         bgr = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
-        return cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB)
+        if bgr is None:
+            raise UnknownReference(
+                f'the stored view {view} of waypoint {waypoint} is damaged; {self.describe()}'
+            )
+        return cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB).astype(np.uint8, copy=False)
 
     def forget(self) -> None:
         """Forget everything; the caller deletes what is on disk."""

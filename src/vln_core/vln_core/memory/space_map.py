@@ -323,7 +323,7 @@ class SpaceMap:
         hit = (self.evidence[cells[:, 0], cells[:, 1]] > 0) & inside
         hit = hit.reshape(len(ends), steps)
         tested = ranges[None, :] * length[:, None] <= np.asarray(length - skip)[:, None]
-        return ~(hit & tested).any(axis=1)
+        return np.logical_not(np.any(hit & tested, axis=1))
 
     def transform(self, new_tform_old: NDArray[np.float64]) -> None:
         """Move everything seen by a rigid planar (4, 4) correction of the global frame."""

@@ -201,9 +201,8 @@ class MemoryStore(MemoryState):
         rows = self.cache.add(step, [view.rgb for view in panorama.views])
         global_tform_base = self.global_tform_odom @ panorama.odom_tform_base
         pose = self._pose_of(panorama.odom_tform_base)
-        self.space.integrate(
-            panorama.views, self.global_tform_odom, tuple(map(float, global_tform_base[:3, 3]))
-        )
+        x, y, z = map(float, global_tform_base[:3, 3])
+        self.space.integrate(panorama.views, self.global_tform_odom, (x, y, z))
         anchor, place, _ = self.graph.visit(pose, step, self.space)
         parent = self._parent(step, pose)
         self.waypoints.append(

@@ -65,7 +65,7 @@ def list_viewpoints(
         driven = nx.single_source_dijkstra_path_length(
             trajectory_graph(listed), here.id, weight='length'
         )
-        for k in np.flatnonzero(~np.isfinite(lengths)):
+        for k in np.flatnonzero(~np.isfinite(lengths)).tolist():
             lengths[k] = driven.get(listed[k].id, math.inf)
     result = []
     for waypoint, length in zip(listed, lengths, strict=True):

@@ -102,8 +102,11 @@ def _from_json(value: Any, wanted: int) -> Answer | None:
             )
             if found is not None:
                 return Answer(found.numbers, score)
-    corners = [('x1', 'y1', 'x2', 'y2'), ('xmin', 'ymin', 'xmax', 'ymax')] if wanted == 4 else []
-    corners += [('x', 'y')] if wanted == 2 else []
+    corners: list[tuple[str, ...]] = []
+    if wanted == 4:
+        corners = [('x1', 'y1', 'x2', 'y2'), ('xmin', 'ymin', 'xmax', 'ymax')]
+    elif wanted == 2:
+        corners = [('x', 'y')]
     for keys in corners:
         if all(_is_number(value.get(key)) for key in keys):
             return Answer(tuple(float(value[key]) for key in keys), score)

@@ -390,9 +390,8 @@ def _is_turn_phrase(words: list[str]) -> str:
         text,
     ):
         return 'around'
-    if re.match(r'(?:take|make|hang|do)\b[\w -]{0,30}?\b(left|right)\b', text):
-        return re.match(r'(?:take|make|hang|do)\b[\w -]{0,30}?\b(left|right)\b', text).group(1)
-    return ''
+    side = re.match(r'(?:take|make|hang|do)\b[\w -]{0,30}?\b(left|right)\b', text)
+    return side.group(1) if side else ''
 
 
 def _absorb(clause: Clause, phrase: _Phrase) -> None:

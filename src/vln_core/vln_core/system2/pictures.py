@@ -26,7 +26,7 @@ def jpeg(rgb: NDArray[np.uint8], size_px: int, quality: int) -> bytes:
     scale = min(1.0, size_px / max(height, width))
     if scale < 1.0:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        rgb = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)
+        rgb = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA).astype(np.uint8, copy=False)
     ok, data = cv2.imencode('.jpg', rgb[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not ok:
         raise ValueError(f'a picture of shape {rgb.shape} cannot be encoded as JPEG')

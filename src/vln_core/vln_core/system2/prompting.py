@@ -220,10 +220,10 @@ def topology_text(context: PlanningContext) -> str:
             }
         )
         relation = f'near cluster {", ".join(map(str, near))}' if near else 'near no cluster'
-        state = 'visited' if view.is_visited else 'unvisited'
+        visited = 'visited' if view.is_visited else 'unvisited'
         caption = view.caption[:80] or 'no caption'
         lines.append(
-            f'<{view.id}, {caption}, {state}, {view.path_length:.1f} m, '
+            f'<{view.id}, {caption}, {visited}, {view.path_length:.1f} m, '
             f'{bearing_words(view.bearing)}, {relation}>'
         )
     return _cut_lines(lines, LIMITS['topology'])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -136,7 +137,9 @@ class _Turn:
 
     # ------------------------------------------------------------------ progress
 
-    def _update(self, index: int, status: str, reason: str) -> None:
+    def _update(
+        self, index: int, status: Literal['active', 'done', 'skipped', 'failed'], reason: str
+    ) -> None:
         self.updates.append(ProgressUpdate(index=index, status=status, reason=reason[:400]))
         self.items[index] = replace(
             self.items[index], status=ItemStatus(status), evidence=Evidence(self.s.here, reason)

@@ -169,7 +169,7 @@ def _renamed(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def tool_calls_in(text: str) -> tuple[ToolCall, ...]:
     """Return the tool calls that a model without native tool calling wrote as JSON."""
-    calls = []
+    calls: list[ToolCall] = []
     for found in find_objects(text):
         value = found.value
         name = value.get('tool') or value.get('tool_name')
