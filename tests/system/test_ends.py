@@ -55,7 +55,7 @@ def test_end_while_moving(ending, start_stack, watch):
     LOG.info('%s: gone after %.3f s, stalls %.3f s', ending, seconds, stalls.longest)
     assert seconds <= GONE + stalls.longest
     # In lock-step the base moves only with a command: none may come that is not zero.
-    assert watcher.last_motion() - moment <= 0.25 + stalls.longest
+    assert watcher.moved_after(moment) <= 0.25 + stalls.longest
     assert_no_trace(stack)
 
 
@@ -88,9 +88,9 @@ def test_node_lost_while_moving(executable, number, start_stack, watch):
         seconds = stack.seconds_until_gone()
     LOG.info(
         '%s, signal %d: stood after %.3f s, gone after %.3f s, stalls %.3f s',
-        executable, number, watcher.last_motion() - moment, seconds, stalls.longest,
+        executable, number, watcher.moved_after(moment), seconds, stalls.longest,
     )  # fmt: skip
-    assert watcher.last_motion() - moment <= LIMITS[executable] + BRAKING + stalls.longest
+    assert watcher.moved_after(moment) <= LIMITS[executable] + BRAKING + stalls.longest
     assert f'[{executable}' in stack.output and 'was required' in stack.output
     assert stack.wait_end(1.0) == (1 if number == signal.SIGKILL else 0)
     assert 'Traceback' not in stack.output

@@ -113,13 +113,20 @@ class Watcher:
 
         wait_until(moves, timeout, self._stack)
 
-    def last_motion(self) -> float:
-        """Return the steady time at which the simulated robot last moved."""
-        truths = self.truths[-2000:]
-        for before, after in zip(reversed(truths[:-1]), reversed(truths), strict=False):
-            if math.dist(before[2:], after[2:]) > 1e-6:
-                return after[0]
-        return -math.inf
+    def moved_after(self, moment: float) -> float:
+        """Return for how long after a steady time the robot moved, in its own, simulated time.
+
+        While the bridge is held up, time and robot stand still together; only what the robot did
+        counts. Zero if it did not move.
+        """
+        before = [truth for truth in self.truths if truth[0] <= moment]
+        after = [before[-1], *(truth for truth in self.truths if truth[0] > moment)]
+        moving = [
+            later[1]
+            for earlier, later in zip(after, after[1:], strict=False)
+            if math.dist(earlier[2:], later[2:]) > 1e-6
+        ]
+        return (moving[-1] - after[0][1]) * 1e-9 if moving else 0.0
 
     def trajectory(self) -> dict[int, tuple[float, float, float]]:
         """Return the true pose (m, m, rad) by stamp (ns)."""
