@@ -125,10 +125,8 @@ class TextBenchmark:
 def _weights_file(settings: Mapping[str, Any]) -> Path:
     if settings.get('weights'):
         return Path(settings['weights'])
-    name = str(settings['dataset'])
-    if not settings.get('use_objects', True):
-        name += '_captions'
-    return WEIGHTS / (name + ('_prior' if settings.get('use_prior') else '') + '.json')
+    name = str(settings['dataset']) + ('_prior' if settings.get('use_prior') else '')
+    return WEIGHTS / f'{name}.json'
 
 
 def _failure(row: Mapping[str, Any], stopped: bool) -> str:

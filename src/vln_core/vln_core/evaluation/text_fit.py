@@ -355,9 +355,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments += f' --ridge {options.ridge:g} --paths {options.paths}'
     arguments += ' --captions-only' if options.captions_only else ''
     command = f'python -m vln_core.evaluation.text_fit {arguments} --out FOLDER'
-    name = options.benchmark + ('_captions' if options.captions_only else '')
     for weights, suffix in zip(made, ('', '_prior')):
-        replace(weights, made_by=command).save(options.out / f'{name}{suffix}.json')
+        replace(weights, made_by=command).save(options.out / f'{options.benchmark}{suffix}.json')
     return 0
 
 
