@@ -20,13 +20,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / 'system'))
 os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
 
-from stack import Stack  # noqa: E402
-from watcher import Watcher  # noqa: E402
+from stack import Stack
+from watcher import Watcher
 
-from vln_sim_bridge.episodes import Episode, load_episodes  # noqa: E402
-from vln_sim_bridge.in_process import RunConfig, run_episode  # noqa: E402
-from vln_sim_bridge.make import make_simulator  # noqa: E402
-from vln_sim_bridge.scene import resolve_scene  # noqa: E402
+from vln_sim_bridge.episodes import Episode, load_episodes
+from vln_sim_bridge.in_process import RunConfig, run_episode
+from vln_sim_bridge.make import make_simulator
+from vln_sim_bridge.scene import resolve_scene
 
 _RADIUS = 3.0
 _TIMEOUT = 1800.0
@@ -93,13 +93,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows.append(
                 {'scene': seed, 'episode': number, 'in_process': alone[number], 'ros': ros}
             )
-            print(
+            print(  # noqa: T201
                 f'{seed}:{number:<2} in process {_text(alone[number])} | over ROS {_text(ros)} '
                 f'({time.monotonic() - started:.0f} s) {episodes[number].instruction[:60]}',
                 flush=True,
             )
     totals = [sum(row[way]['success'] for row in rows) for way in ('in_process', 'ros')]
-    print(f'{totals[0]} and {totals[1]} of {len(rows)} succeeded')
+    print(f'{totals[0]} and {totals[1]} of {len(rows)} succeeded')  # noqa: T201
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return 0 if abs(totals[0] - totals[1]) <= 1 else 1
