@@ -90,9 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         alone = list(run_in_process(options.sim, folder, episodes))
         started = time.monotonic()
         for number, ros in enumerate(run_over_ros(options.sim, folder, episodes)):
-            rows.append(
-                {'scene': seed, 'episode': number, 'in_process': alone[number], 'ros': ros}
-            )
+            row = {'scene': seed, 'episode': number, 'in_process': alone[number], 'ros': ros}
+            rows.append(row)
             print(  # noqa: T201
                 f'{seed}:{number:<2} in process {_text(alone[number])} | over ROS {_text(ros)} '
                 f'({time.monotonic() - started:.0f} s) {episodes[number].instruction[:60]}',
