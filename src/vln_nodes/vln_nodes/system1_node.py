@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from vln_core.errors import VlnError
+from vln_core.errors import ConfigError, VlnError
 from vln_core.outcome import Grounding
-from vln_core.system1.pointer import DetectorPointer
+from vln_core.ports import Pointer
+from vln_core.system1.mllm_pointer import MllmPointer, MllmPointerConfig
+from vln_core.system1.pointer import DetectorPointer, PointerConfig
 from vln_interfaces.srv import Ground
 from vln_nodes import conversions, parameters, runtime
 from vln_nodes.awaiting import Changed, PanoramaCache
@@ -22,7 +24,24 @@ from vln_nodes.parameters import parameter
 class System1Parameters:
     """Parameters of the System 1 node."""
 
-    pointer: str = parameter('detector', "Back end: 'detector'.")
+    pointer: str = parameter(
+        'detector',
+        "Back end: 'detector', or 'mllm': a grounding model by 'mllm.*'; its key comes from the "
+        'environment variable mllm.key_variable.',
+    )
+    detector: PointerConfig = field(default_factory=PointerConfig)
+    mllm: MllmPointerConfig = field(default_factory=MllmPointerConfig)
+
+    def __post_init__(self) -> None:
+        if self.pointer not in ('detector', 'mllm'):
+            raise ConfigError(f"system1 pointer = '{self.pointer}': choose 'detector' or 'mllm'")
+
+
+def make_pointer(config: System1Parameters) -> Pointer:
+    """Return the back end of System 1 that the parameters choose."""
+    if config.pointer == 'mllm':
+        return MllmPointer(config.mllm)
+    return DetectorPointer(config.detector)
 
 
 class System1Node(StackNode):
@@ -34,7 +53,7 @@ class System1Node(StackNode):
         self._worker = runtime.Worker(self, 'pointer')
         self._changed = Changed(self)
         self._panoramas = PanoramaCache(self, self._changed)
-        self._pointer = DetectorPointer()
+        self._pointer = make_pointer(self._config)
         self._service = self.create_service(
             Ground, 'system1/ground', self._on_ground, callback_group=self._changed.group
         )
