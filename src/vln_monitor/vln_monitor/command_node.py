@@ -202,6 +202,10 @@ class CommandNode(rclpy.node.Node):
         client.call_async(request).add_done_callback(on_done)
         return answer
 
+    def halt(self) -> None:
+        """At a signal: zero, if somebody drives."""
+        self.let_go()
+
     def close(self) -> None:
         """Zero, if somebody drives."""
         self._timer.cancel()

@@ -11,6 +11,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import OccupancyGrid, Odometry, Path
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Image
 
@@ -31,6 +32,7 @@ from vln_monitor.command_node import CommandNode
 from vln_monitor.config import MonitorConfig, check_exposure
 from vln_monitor.health import HealthTable
 from vln_monitor.hub import CAMERA, Hub
+from vln_monitor.polling import Polled
 from vln_monitor.server import Facts, make_app, make_stop_app
 from vln_monitor.serving import ServerThread, tls_context
 from vln_monitor.session import Desk
@@ -42,6 +44,11 @@ from vln_nodes.base import STEADY, StackNode, steady_now
 _NUM_DECISIONS = 100
 _NUM_INSTRUCTIONS = 50
 _OTHERS = 'another program'
+
+
+def _history(depth: int, *, reliable: bool) -> QoSProfile:
+    kept = ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT
+    return QoSProfile(depth=depth, reliability=kept)
 
 
 class MonitorNode(StackNode):
@@ -62,7 +69,6 @@ class MonitorNode(StackNode):
         self._desk = Desk(commands, self._hub, self._log)
         self._worker = runtime.Worker(self, 'pictures')
         self._is_encoding = False
-        self._camera_time = 0.0
         self._poses: deque[tuple[int, tuple[float, float, float]]] = deque(maxlen=40)
         self._trail = Trail()
         self._table = HealthTable()
@@ -114,13 +120,17 @@ class MonitorNode(StackNode):
         self.get_logger().info(f'the page is at {scheme}://{config.host}:{config.port}/')
 
     def _subscribe(self) -> None:
-        sensor = qos.sensor(is_lockstep=False)
-        self.create_subscription(Odometry, 'odom', self._on_odometry, sensor)
-        # Most pictures are dropped, so they are taken as bytes.
-        self.create_subscription(Image, 'camera/color/image_raw', self._on_image, sensor, raw=True)
+        # As deep as what arrives between two looks at them.
+        self._odometry = Polled(self, Odometry, 'odom', _history(30, reliable=False))
+        self._heartbeats = Polled(self, Heartbeat, 'heartbeat', _history(100, reliable=True))
+        self._camera = Polled(
+            self, Image, 'camera/color/image_raw', _history(1, reliable=False), raw=True
+        )
+        self._poll_timer = self.create_timer(
+            1.0 / self._config.camera_rate, self._poll, clock=STEADY
+        )
         for kind, topic, handler, profile in (
             (SafetyStatus, 'safety_status', self._on_safety, qos.LATCHED),
-            (Heartbeat, 'heartbeat', self._on_heartbeat, qos.HEARTBEAT),
             (DiagnosticArray, 'diagnostics', self._on_diagnostics, qos.EVENTS),
             (Panorama, 'panorama', self._on_panorama, qos.PANORAMA),
             (WorldGraph, 'world_graph', self._on_graph, qos.LATCHED),
@@ -135,6 +145,17 @@ class MonitorNode(StackNode):
             self.create_subscription(kind, topic, handler, profile)
 
     # -- robot ----------------------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        for message in self._odometry.take():
+            self._on_odometry(message)
+        for message in self._heartbeats.take():
+            self._table.beat(message.node, steady_now())
+        if self._hub.wants_camera and not self._is_encoding:
+            pictures = self._camera.take()
+            if pictures:
+                self._is_encoding = True
+                self._worker.submit(self._encode, pictures[-1])
 
     def _on_odometry(self, message: Odometry) -> None:
         try:
@@ -160,15 +181,6 @@ class MonitorNode(StackNode):
         self._hub.post('plan', views.plan(message))
 
     # -- camera ---------------------------------------------------------------------------------
-
-    def _on_image(self, data: bytes) -> None:
-        now = steady_now()
-        # A tenth early, so that 30 Hz thinned to 10 Hz does not become 7.5 Hz.
-        is_early = now - self._camera_time < 0.9 / self._config.camera_rate
-        if is_early or self._is_encoding or not self._hub.wants_camera:
-            return
-        self._camera_time, self._is_encoding = now, True
-        self._worker.submit(self._encode, data)
 
     def _encode(self, data: bytes) -> None:
         try:
@@ -278,9 +290,6 @@ class MonitorNode(StackNode):
         self._hub.post('instructions', {'entries': entries})
 
     # -- health ---------------------------------------------------------------------------------
-
-    def _on_heartbeat(self, message: Heartbeat) -> None:
-        self._table.beat(message.node, steady_now())
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
