@@ -106,6 +106,16 @@ class ModelClient:
         self._sdk: Any = None
 
     @property
+    def picture_size_px(self) -> int:
+        """Longest side of the pictures as they are sent; it shrinks where they were too large."""
+        return self._size_px
+
+    @property
+    def has_pictures(self) -> bool:
+        """False where pictures are left out: by the profile, or as the endpoint takes none."""
+        return self.profile.has_vision and 'pictures' not in self._dropped
+
+    @property
     def is_available(self) -> bool:
         """False while the circuit breaker refuses calls."""
         return not self._breaker.is_open
