@@ -1,0 +1,67 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""The parameter files of robots: every key is declared, every value accepted, the parts agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from vln_nodes import parameter_files, parameters
+
+FOLDER = Path(__file__).resolve().parents[3] / 'config' / 'robots'
+FILES = sorted(FOLDER.glob('*.yaml'))
+
+
+def _values(path: Path) -> dict[str, dict[str, Any]]:
+    content = yaml.safe_load(path.read_text())
+    assert all(key.startswith('/**/') for key in content), 'keys must hold in any namespace'
+    return {key[len('/**/') :]: value['ros__parameters'] for key, value in content.items()}
+
+
+def test_files_are_there() -> None:
+    assert len(FILES) >= 4
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
+def test_keys_are_declared_and_values_accepted(path: Path) -> None:
+    nodes = parameter_files.nodes(with_bridge=False)
+    for node, values in _values(path).items():
+        rows = {row.name: row for row in parameters.rows(nodes[node])}
+        for name, value in values.items():
+            assert name in rows, f'{node} has no parameter {name}'
+            assert type(value) is type(rows[name].default), f'{name}: {value!r}'
+            assert name not in parameter_files.BY_LAUNCH, f'{name} belongs to a launch argument'
+        parameters._rebuild(nodes[node], values, '')  # the configuration validates itself
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
+def test_nodes_agree_about_the_body(path: Path) -> None:
+    values = _values(path)
+    perception, memory = values['perception'], values['memory']
+    controller, safety = values['controller'], values['safety']
+    assert perception['base_frame'] == controller['base_frame'] == safety['base_frame']
+    assert controller['motion.radius'] == safety['gate.radius'] == memory['memory.robot_radius']
+    height = controller['motion.robot_height']
+    assert height == safety['band.robot_height'] == memory['memory.body_max']
+    assert controller['motion.step_height'] == safety['band.step_height']
+    assert controller['motion.step_height'] < memory['memory.body_min']
+    assert controller['motion.max_depth'] == memory['memory.max_depth']
+    assert controller['motion.max_depth'] == perception['grounding.max_depth'] <= 6.0
+    assert controller['motion.grid.self_radius'] == safety['band.self_radius']
+    assert safety['band.self_radius'] <= safety['gate.radius']
+    assert controller['motion.follower.max_speed'] <= safety['gate.max_speed']
+    assert controller['motion.follower.max_turn_rate'] <= safety['gate.max_turn_rate']
+    assert controller['motion.follower.max_acceleration'] <= safety['gate.max_acceleration']
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
+def test_launch_arguments_of_the_example_exist(path: Path) -> None:
+    launch = (FOLDER.parents[1] / 'launch' / 'robot.launch.xml').read_text()
+    words = [word for word in path.read_text().split() if ':=' in word]
+    names = {word.split(':=')[0] for word in words} - {'align_depth.enable'}
+    assert 'params_file' in names
+    assert all(f'<arg name="{name}"' in launch for name in names), names
