@@ -9,6 +9,7 @@ gate at 20 Hz and at the instant something becomes too old, so that no callback 
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 import time
@@ -65,6 +66,8 @@ class SafetyNode(StackNode):
         self._check_timer = self.create_timer(0.5, self._check, clock=STEADY)
         if not runtime.raise_priority(config.realtime_priority):
             self.get_logger().info('no real-time priority; grant it with rtprio in limits.conf')
+        gc.collect()
+        gc.freeze()  # a full collection over all that was imported would hold everything up
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._pace, name='pace', daemon=True)
         if self._lockstep is None:
