@@ -47,8 +47,8 @@ class SafetyConfig:
         stop_distance: Kept between the body and the nearest thing in the way, metres.
         latency: From a picture to the wheels, s.
         max_clock_jump: Step of a message stamp against the steady clock, s.
-        max_sample_delay: Difference between a sample's stamp and the node's clock, either way, from
-            which the sample is no good, s.
+        max_sample_delay: Difference between a sample's stamp and the node's clock, either way,
+            from which the sample is no good, s.
         clock_hold: How long the robot stands after a jump, s.
     """
 
