@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from stack import PATIENCE
@@ -68,7 +70,25 @@ def test_second_stack_is_refused(start_stack, watch):
     # The first one is none the worse for it, and says what it cannot do.
     assert first.is_alive
     assert watcher.place(-50.0, -50.0, 0.0) != ''
-    assert watcher.follow('   ', timeout=60.0).error_code == Navigate.Result.BAD_INSTRUCTION
+    assert watcher.follow('   ', timeout=PATIENCE).error_code == Navigate.Result.BAD_INSTRUCTION
+
+
+def test_camera_without_intrinsics(start_stack, watch, domain):
+    """The robot stands, and whoever gives an instruction reads why."""
+    stack = start_stack('robot.launch.xml')
+    watcher = watch(stack)
+    script = Path(__file__).with_name('blind_robot.py')
+    environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
+    with subprocess.Popen([sys.executable, script], env=environment) as robot:
+        try:
+            watcher.wait_navigate()
+            result = watcher.follow('Go to the kitchen.', timeout=PATIENCE)
+        finally:
+            robot.kill()
+    assert result.error_code == Navigate.Result.PERCEPTION_FAILED
+    assert 'intrinsics' in result.error_msg or 'calibrat' in result.error_msg, result.error_msg
+    assert all(v == 0.0 and w == 0.0 for _, v, w in watcher.commands)
+    assert 'Traceback' not in stack.output
 
 
 @pytest.mark.slow

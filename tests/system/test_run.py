@@ -37,3 +37,30 @@ def test_instruction_in_lockstep(sim, start_stack, watch):
     assert stack.wait_end(1.0) == 0
     assert 'Traceback' not in stack.output
     assert not stack.segments_left()
+
+
+def test_namespace(start_stack, watch):
+    """Two robots can share a domain: everything but the clock is below the name."""
+    stack = start_stack(scene=SCENE, namespace='robot1')
+    watcher = watch(stack, 'robot1')
+    watcher.wait_ready()
+    watcher.start(first_episode().instruction)
+    watcher.wait_motion()
+    outside = [name for name in watcher.topics() if not name.startswith('/robot1/')]
+    assert set(outside) <= {'/clock', '/parameter_events', '/rosout'}
+    stack.signal(signal.SIGINT)
+    assert stack.seconds_until_gone() <= GONE
+
+
+@pytest.mark.slow
+def test_instruction_in_real_time(start_stack, watch):
+    """Free running; on a machine with two cores to spare."""
+    episode = first_episode()
+    stack = start_stack(scene=SCENE, lockstep='false')
+    watcher = watch(stack)
+    watcher.wait_ready()
+    assert watcher.place(*episode.start) == ''
+    result = watcher.follow(episode.instruction, timeout=240.0)
+    assert result.is_verified, result.error_msg
+    assert watcher.distance_to(*episode.goal) <= SUCCESS_RADIUS
+    assert watcher.num_collisions == 0

@@ -89,6 +89,10 @@ class Watcher:
 
     # -- what the stack does --------------------------------------------------------------------
 
+    def wait_navigate(self, timeout: float = PATIENCE) -> None:
+        """Wait until somebody takes instructions."""
+        wait_until(self._navigate.server_is_ready, timeout, self._stack)
+
     def wait_ready(self, timeout: float = PATIENCE) -> None:
         """Wait until the stack answers and safety lets the robot move."""
 
@@ -128,6 +132,10 @@ class Watcher:
         ]
         return (moving[-1] - after[0][1]) * 1e-9 if moving else 0.0
 
+    def topics(self) -> list[str]:
+        """Return the names of all topics of the domain."""
+        return [name for name, _ in self._node.get_topic_names_and_types()]
+
     def trajectory(self) -> dict[int, tuple[float, float, float]]:
         """Return the true pose (m, m, rad) by stamp (ns)."""
         return {stamp: (x, y, yaw) for _, stamp, x, y, yaw in self.truths}
@@ -137,14 +145,14 @@ class Watcher:
     def place(self, x: float, y: float, yaw: float) -> str:
         """Put the robot somewhere (m, rad); returns the error, empty if there is none."""
         pose = Pose2D(x=x, y=y, theta=yaw)
-        response = self._result(self._place.call_async(PlaceRobot.Request(pose=pose)), 30.0)
+        response = self._result(self._place.call_async(PlaceRobot.Request(pose=pose)), PATIENCE)
         return response.error_msg if response.error_code else ''
 
     def start(self, instruction: str) -> Any:
         """Give an instruction; returns the goal handle."""
         goal = Navigate.Goal(instruction=instruction)
         future = self._navigate.send_goal_async(goal, feedback_callback=self._on_feedback)
-        handle = self._result(future, 30.0)
+        handle = self._result(future, PATIENCE)
         assert handle.accepted
         return handle
 
@@ -157,7 +165,7 @@ class Watcher:
         request = GeodesicDistance.Request()
         request.start.x, request.start.y = self.truths[-1][2:4]
         request.goal.x, request.goal.y = x, y
-        return float(self._result(self._distance.call_async(request), 30.0).distance)
+        return float(self._result(self._distance.call_async(request), PATIENCE).distance)
 
     def _on_feedback(self, message: Any) -> None:
         feedback = message.feedback

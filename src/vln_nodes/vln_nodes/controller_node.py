@@ -6,48 +6,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
-from nav_msgs.msg import OccupancyGrid, Odometry, Path
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.action.server import ServerGoalHandle
-from sensor_msgs.msg import CameraInfo, Image
+from nav_msgs.msg import Odometry
 
 from vln_core.control.motion import MotionConfig, MotionController
-from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry.camera import PinholeCamera
 from vln_core.geometry.transforms import camera_mount_tform
 from vln_core.outcome import MotionCode, MotionOutcome
 from vln_interfaces.action import MoveAlong, MoveToPixel, Spin
-from vln_interfaces.msg import SafetyStatus, VelocityCommand
-from vln_nodes import conversions, parameters, qos, runtime
-from vln_nodes.awaiting import Changed, PanoramaCache, TfPoses
+from vln_interfaces.msg import SafetyStatus
+from vln_nodes import conversions, motion_actions, parameters, qos, runtime
+from vln_nodes.awaiting import Changed, PanoramaCache
 from vln_nodes.base import STEADY, StackNode, steady_now
+from vln_nodes.controller_parameters import ControllerParameters
+from vln_nodes.controller_topics import ControllerTopics
+from vln_nodes.depth_input import DepthInput, DepthSample
 from vln_nodes.motion_job import MotionJob
-from vln_nodes.parameters import parameter
 from vln_nodes.ticks import Arrival, TickQueue
-
-
-@dataclass(frozen=True)
-class ControllerParameters:
-    """Parameters of the controller node."""
-
-    lockstep: bool = parameter(False, 'Strict lock-step with the simulator.')
-    control_period: float = parameter(0.05, 'Control period, s.', minimum=0.01, maximum=0.5)
-    image_period: float = parameter(0.1, 'Period of images in lock-step, s.', minimum=0.01)
-    odom_frame: str = parameter('odom', 'Odometry frame.')
-    base_frame: str = parameter('base_link', 'Body frame of the robot.')
-    tf_timeout: float = parameter(0.25, 'Longest wait for TF at the image stamp, s.', minimum=0.0)
-    odom_timeout: float = parameter(0.25, 'Age of odometry at which the robot stands, s.')
-    ready_timeout: float = parameter(10.0, 'Longest wait of a goal for sensors and safety, s.')
-    safety_timeout: float = parameter(1.0, 'Silence of the safety node that ends a goal, s.')
-    grid_period: float = parameter(0.5, 'Period of the published traversability grid, s.')
-    max_jump: float = parameter(0.5, 'Odometry step that means the robot was carried, m.')
-    mode: str = parameter('plan', "'plan': around obstacles; 'corridor': straight or refused.")
-    motion: MotionConfig = field(default_factory=MotionConfig)
 
 
 class ControllerNode(StackNode):
@@ -59,20 +36,19 @@ class ControllerNode(StackNode):
         _warm_up(config.motion)
         self._controller = MotionController(config.motion)
         self._changed = Changed(self)
-        self._poses = TfPoses(self, self._changed)
         self._panoramas = PanoramaCache(self, self._changed)
         self._worker = runtime.Worker(self, 'controller')
         self._ticks = TickQueue(round(config.image_period * 1e9))
-        self._info: CameraInfo | None = None
         self._sample: tuple[int, Any, Any] | None = None
         self._sample_time = -math.inf
         self._depth_time = -math.inf
         self._depth_stamp = 0
         self._safety: SafetyStatus | None = None
         self._safety_time = -math.inf
-        self._command = VelocityCommand(is_hold=True)
         self._job: MotionJob | None = None
-        self._publish_topics()
+        self._topics = ControllerTopics(
+            self, config.odom_frame, config.base_frame, is_lockstep=config.lockstep
+        )
         self._subscribe()
         for kind, name, start in (
             (MoveToPixel, 'move_to_pixel', self._start_pixel),
@@ -85,62 +61,32 @@ class ControllerNode(StackNode):
         self._watch_timer = self.create_timer(0.1, self._watch, clock=STEADY)
         self._grid_timer = self.create_timer(config.grid_period, self._publish_grid, clock=STEADY)
 
-    def _publish_topics(self) -> None:
-        command = qos.COMMAND_LOCKSTEP if self._config.lockstep else qos.COMMAND
-        self._commands = self.create_publisher(VelocityCommand, 'velocity_command', command)
-        self._grids = self.create_publisher(OccupancyGrid, 'traversability', qos.VISUAL)
-        self._paths = self.create_publisher(Path, 'plan', qos.LATCHED)
-
     def _subscribe(self) -> None:
-        profile = qos.sensor(is_lockstep=self._config.lockstep)
-        group = self._changed.group
+        config = self._config
+        profile = qos.sensor(is_lockstep=config.lockstep)
         self.create_subscription(Odometry, 'odom', self._on_odometry, profile)
-        self.create_subscription(
-            Image, 'camera/depth/image_raw', self._on_depth, profile, callback_group=group
-        )
-        self.create_subscription(CameraInfo, 'camera/depth/camera_info', self._on_info, profile)
         self.create_subscription(SafetyStatus, 'safety_status', self._on_safety, qos.LATCHED)
+        self._depth = DepthInput(
+            self,
+            self._changed,
+            (config.odom_frame,),
+            self._on_depth,
+            is_lockstep=config.lockstep,
+            tf_timeout=config.tf_timeout,
+        )
 
     def _serve(self, kind: Any, name: str, start: Callable[..., Any]) -> None:
-        async def execute(handle: ServerGoalHandle) -> Any:
-            outcome, stamp = await self._run(
-                MotionJob(handle, kind.Feedback), start, handle.request
-            )
-            result = kind.Result(
-                error_code=int(outcome.code),
-                error_msg=outcome.message,
-                travelled=float(outcome.travelled),
-                has_goal=outcome.goal_xy is not None,
-                stamp=conversions.stamp_msg(stamp),
-            )
-            if outcome.goal_xy is not None:
-                result.goal = conversions.point_msg((*outcome.goal_xy, 0.0))
-            if outcome.reached:
-                handle.succeed()
-            elif handle.is_cancel_requested:
-                handle.canceled()
-            else:
-                handle.abort()
-            return result
-
-        ActionServer(
+        motion_actions.serve(
             self,
             kind,
             name,
-            execute,
-            callback_group=self._changed.group,
-            goal_callback=self._on_goal,
-            cancel_callback=self._on_cancel,
+            lambda job, request: self._run(job, start, request),
+            is_free=lambda: self._job is None,
+            on_cancel=lambda: self._abort(MotionCode.CANCELLED, 'cancelled'),
+            group=self._changed.group,
         )
 
     # -- goals ----------------------------------------------------------------------------------
-
-    def _on_goal(self, _: Any) -> GoalResponse:
-        return GoalResponse.ACCEPT if self._job is None else GoalResponse.REJECT
-
-    def _on_cancel(self, _: ServerGoalHandle) -> CancelResponse:
-        self._abort(MotionCode.CANCELLED, 'cancelled')
-        return CancelResponse.ACCEPT
 
     async def _run(
         self, job: MotionJob, start: Callable[..., Any], request: Any
@@ -160,7 +106,7 @@ class ControllerNode(StackNode):
                 refused = await start(request)
                 if refused is not None:
                     return refused, self._stamp
-                self._publish_path()
+                self._topics.show_path(self._stamp, self._controller.path_xy)
                 job.is_started = True
                 if self._config.lockstep:
                     self._step()
@@ -224,10 +170,6 @@ class ControllerNode(StackNode):
         assert self._sample is not None
         return self._sample[1]
 
-    def _on_info(self, info: CameraInfo) -> None:
-        self._info = info
-        self._changed.notify()
-
     def _on_safety(self, status: SafetyStatus) -> None:
         self._safety, self._safety_time = status, steady_now()
         if status.state == SafetyStatus.EMERGENCY_STOP:
@@ -241,7 +183,7 @@ class ControllerNode(StackNode):
         if self._config.lockstep:
             arrival = self._ticks.arrival(stamp)
             if arrival is Arrival.REPEATED:
-                self._commands.publish(self._command)
+                self._topics.send_again()
                 return
             if arrival is Arrival.RESTARTED:
                 self._restart('simulated time went back')
@@ -252,26 +194,14 @@ class ControllerNode(StackNode):
         elif stamp < self._stamp:
             self._restart('the clock went back')
 
-    async def _on_depth(self, message: Image) -> None:
-        stamp = conversions.stamp_ns(message.header.stamp)
-        config = self._config
-        try:
-            if not await self._changed.wait_for(lambda: self._info is not None, 1.0):
-                raise PerceptionError('no camera/depth/camera_info: the camera has no intrinsics')
-            camera = conversions.camera_of_info(self._info)
-            depth = conversions.depth_of_image(message)
-            timeout = 5.0 if config.lockstep else config.tf_timeout
-            tform = await self._poses.pose(
-                config.odom_frame, message.header.frame_id, stamp, timeout
-            )
-            if config.lockstep:
-                self._ticks.add_depth(stamp, (depth, camera, tform))
-                self._advance()
-            elif stamp > self._depth_stamp:
-                self._integrate(stamp, (depth, camera, tform))
-        except (PerceptionError, GeometryError) as error:
-            self.report(error=str(error))
-            self.get_logger().warning(str(error), throttle_duration_sec=2.0)
+    async def _on_depth(self, sample: DepthSample) -> None:
+        depth = conversions.depth_of_image(sample.message)
+        seen = (depth, sample.camera, sample.poses[0])
+        if self._config.lockstep:
+            self._ticks.add_depth(sample.stamp, seen)
+            self._advance()
+        elif sample.stamp > self._depth_stamp:
+            self._integrate(sample.stamp, seen)
 
     def _integrate(self, stamp: int, depth: Any) -> None:
         self._controller.on_depth(*depth, stamp)
@@ -351,12 +281,7 @@ class ControllerNode(StackNode):
         self._send(0.0, 0.0, is_hold=True)
 
     def _send(self, v: float, w: float, *, is_hold: bool) -> None:
-        message = VelocityCommand(is_hold=is_hold)
-        message.header.frame_id = self._config.base_frame
-        message.header.stamp = conversions.stamp_msg(self._stamp)
-        message.twist.linear.x, message.twist.angular.z = float(v), float(w)
-        self._command = message
-        self._commands.publish(message)
+        self._topics.send(self._stamp, v, w, is_hold=is_hold)
 
     def _watch(self) -> None:
         """End a goal that nothing else can end; on the steady clock."""
@@ -374,17 +299,6 @@ class ControllerNode(StackNode):
 
     # -- for people -----------------------------------------------------------------------------
 
-    def _publish_path(self) -> None:
-        message = Path()
-        message.header.frame_id = self._config.odom_frame
-        message.header.stamp = conversions.stamp_msg(self._stamp)
-        for x, y in self._controller.path_xy:
-            pose = PoseStamped(header=message.header)
-            pose.pose.position = conversions.point_msg((x, y, 0.0))
-            pose.pose.orientation.w = 1.0
-            message.poses.append(pose)
-        self._paths.publish(message)
-
     def _publish_grid(self) -> None:
         age = steady_now() - self._depth_time
         self.report(
@@ -392,19 +306,7 @@ class ControllerNode(StackNode):
             depth_age=f'{age:.2f}',
             goal='active' if self._job else 'none',
         )
-        if not self._grids.get_subscription_count():
-            return
-        grid = self._controller.grid
-        message = OccupancyGrid()
-        message.header.frame_id = self._config.odom_frame
-        message.header.stamp = conversions.stamp_msg(grid.stamp)
-        cells = grid.as_occupancy()
-        message.info.resolution = float(grid.config.cell)
-        message.info.height, message.info.width = cells.shape
-        message.info.origin.position = conversions.point_msg((*grid.origin, 0.0))
-        message.info.origin.orientation.w = 1.0
-        message.data = conversions.int8_array(np.ascontiguousarray(cells))
-        self._grids.publish(message)
+        self._topics.show_grid(self._controller.grid)
 
     def close(self) -> None:
         """Ask for zero velocity, end the goal and the worker."""
