@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vln_core.context import ClauseKind, ObjectState
+from vln_core.context import ClauseKind, ItemStatus, ObjectState
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.situation import Situation, surface_distance
 
@@ -86,6 +86,9 @@ def _judge_one(
     start = judge.reference(goal.index).xy if index == goal.index else situation.xy
     score -= 0.06 * surface_distance(start, thing)
     score -= 0.03 * surface_distance(situation.xy, thing)
+    entered = _room_entered(situation, judge, index)
+    if entered is not None and not wanted:
+        score += 0.3 if room == entered else -0.5
     if _is_pursued(situation, thing):
         score += 0.8
     if room == situation.room:
@@ -99,10 +102,10 @@ def _judge_one(
     if hard:
         # The route is not walked yet: only a candidate in the room it leads to may cut it short.
         steps_in = [i for i in hard if i.kind in (ClauseKind.ENTER, ClauseKind.FIND) and i.rooms]
-        near = surface_distance(situation.xy, thing)
+        away = surface_distance(situation.xy, thing)
         fits = wanted and situation.weight_of(room, wanted) >= 0.4
         if not (fits and steps_in == hard[-len(steps_in) :] and len(hard) == len(steps_in)):
-            if not (len(hard) == 1 and hard[0].kind is ClauseKind.PASS and near < 3.0):
+            if not (len(hard) == 1 and hard[0].kind is ClauseKind.PASS and away < 3.0):
                 score -= 3.0
         reasons.append('it lies where the open clauses lead')
     return Candidate(thing, score, '; '.join(reasons) or 'its name is the one that was said')
@@ -116,6 +119,21 @@ def _abandoned_rooms(situation: Situation, judge: ClauseJudge) -> set:
             if item.evidence is not None and item.index == 0:
                 rooms.add(situation.room_of_waypoint(0))
     return rooms
+
+
+def _room_entered(situation: Situation, judge: ClauseJudge, index: int) -> object | None:
+    """Return the room that the route led into, once it was walked to its end."""
+    goal = judge.items[-1]
+    if index != goal.index:
+        return None
+    for item in reversed(judge.items[:-1]):
+        if item.kind in (ClauseKind.ENTER, ClauseKind.EXIT):
+            if item.status is not ItemStatus.DONE:
+                return None
+            return situation.room_of_waypoint(judge.start_of(goal.index))
+        if item.kind is ClauseKind.FIND:
+            return None
+    return None
 
 
 def _is_pursued(situation: Situation, thing: ObjectState) -> bool:

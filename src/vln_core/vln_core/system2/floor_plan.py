@@ -25,6 +25,11 @@ _CELL = 0.05
 _MAX_RANGE = 8.0
 _MIN_AREA = 0.4
 _MARGIN = 0.6
+_NUM_ANGLES = 6
+_OFFSETS = np.arange(-1.0, 1.01, 0.1)
+_LATERALS = np.arange(-1.8, 1.81, 0.05)
+_AHEAD = 3
+_GAP = (0.45, 1.35)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +92,51 @@ def _fill(ranges: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranges
 
 
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """A gap in a wall: centre (2,), unit normal (2,) and its two ends, metres."""
+
+    centre: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _runs(line: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last index of each free run with walls at both ends, door-wide."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], line, [False]]).astype(np.int8)))
+    found = []
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        if first > 0 and end < len(line) and _GAP[0] <= (end - first) * _CELL <= _GAP[1]:
+            found.append((int(first), int(end) - 1))
+    return found
+
+
+def _width_at(line: NDArray[np.bool_], index: int) -> float:
+    """Return the width of the free run through an index, metres; 0 where it is not free."""
+    if not line[index]:
+        return 0.0
+    walls = np.flatnonzero(~line)
+    before, after = walls[walls < index], walls[walls > index]
+    first = before[-1] if len(before) else -1
+    last = after[0] if len(after) else len(line)
+    return float((last - first - 1) * _CELL)
+
+
 class FloorPlan:
     """Regions of the seen floor.
 
     Args:
         scans: By waypoint.
-        doorways: (centre (2,), normal (2,) or None where it is not known) of each doorway.
+        doorways: (2,) estimated centre of each doorway, metres.
+
+    Attributes:
+        passages: Refined centre and normal of each doorway; None where no gap was found there.
     """
 
     def __init__(
         self,
         scans: Mapping[int, Scan],
-        doorways: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+        doorways: list[NDArray[np.float64]],
     ) -> None:
         corners = np.concatenate([s.outline for s in scans.values()])
         self._low = corners.min(axis=0) - _MARGIN
@@ -110,13 +148,12 @@ class FloorPlan:
             pixels = np.round((scan.outline - self._low) / _CELL).astype(np.int32)
             cv2.fillPoly(mask, [pixels], 1)
             # Grazing rays blur thin walls: what one scan calls free shrinks a little.
-            free |= cv2.erode(mask, kernel, iterations=2)
+            free |= cv2.erode(mask, kernel, iterations=2).astype(np.uint8, copy=False)
         self._free = free
-        self.normals = [self._normal(centre, normal) for centre, normal in doorways]
-        for (centre, _), normal in zip(doorways, self.normals, strict=True):
-            along = np.array([-normal[1], normal[0]])
-            ends = [self._pixel(centre + s * 0.75 * along) for s in (-1.0, 1.0)]
-            cv2.line(free, ends[0], ends[1], 0, 3)
+        self.passages = [self._passage(centre) for centre in doorways]
+        for passage in self.passages:
+            if passage is not None:
+                cv2.line(free, self._pixel(passage.ends[0]), self._pixel(passage.ends[1]), 0, 3)
         _, labels, stats, _ = cv2.connectedComponentsWithStats(free, connectivity=4)
         small = stats[:, cv2.CC_STAT_AREA] * _CELL**2 < _MIN_AREA
         labels[small[labels]] = 0
@@ -126,25 +163,36 @@ class FloorPlan:
         column, row = np.round((xy - self._low) / _CELL).astype(int)
         return int(column), int(row)
 
-    def _normal(
-        self, centre: NDArray[np.float64], known: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
-        """Return the axis across the wall: the one along which more floor is free."""
-        runs = [self._run(centre, axis) for axis in np.eye(2)]
-        if abs(runs[0] - runs[1]) < 0.3 and known is not None:
-            return known
-        return np.eye(2)[int(np.argmax(runs))]
+    def _passage(self, centre: NDArray[np.float64]) -> Passage | None:
+        """Find the gap near where a doorway was seen: the floor on one side is wider.
 
-    def _run(self, centre: NDArray[np.float64], axis: NDArray[np.float64]) -> float:
-        length = 0.0
-        for sign in (-1.0, 1.0):
-            for step in np.arange(_CELL, 1.6, _CELL):
-                column, row = self._pixel(centre + sign * step * axis)
-                inside = 0 <= row < self._free.shape[0] and 0 <= column < self._free.shape[1]
-                if step > 0.2 and not (inside and self._free[row, column]):
-                    break
-                length += _CELL
-        return length
+        A frame seen at an angle shows one jamb only, so that its position may be off by a door's
+        width.
+        """
+        best: tuple[float, Passage] | None = None
+        for angle in np.arange(_NUM_ANGLES) * (math.pi / _NUM_ANGLES):
+            along = np.array([math.cos(angle), math.sin(angle)])
+            normal = np.array([-along[1], along[0]])
+            spots = centre + _OFFSETS[:, None, None] * normal + _LATERALS[None, :, None] * along
+            cells = np.round((spots - self._low) / _CELL).astype(int)
+            rows = np.clip(cells[..., 1], 0, self._free.shape[0] - 1)
+            columns = np.clip(cells[..., 0], 0, self._free.shape[1] - 1)
+            lines = self._free[rows, columns] > 0
+            for k in range(_AHEAD, len(_OFFSETS) - _AHEAD):
+                for first, last in _runs(lines[k]):
+                    length = (last - first + 1) * _CELL
+                    middle = (first + last) // 2
+                    before = _width_at(lines[k - _AHEAD], middle)
+                    behind = _width_at(lines[k + _AHEAD], middle)
+                    # Of a room that was only looked into, no more than the gap's width is known.
+                    if max(before, behind) < length + 0.2 or min(before, behind) < length - 0.1:
+                        continue
+                    spot = spots[k, middle]
+                    cost = 0.7 * float(np.hypot(*(spot - centre))) + 0.5 * length
+                    if best is None or cost < best[0] - 1e-9:
+                        ends = (spots[k, first] - _CELL * along, spots[k, last] + _CELL * along)
+                        best = (cost, Passage((ends[0] + ends[1]) / 2.0, normal, ends))
+        return best[1] if best else None
 
     def room_at(self, xy: NDArray[np.float64], within: float = 0.5) -> int:
         """Return the region of the nearest seen floor within a distance, or 0."""

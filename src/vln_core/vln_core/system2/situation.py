@@ -3,7 +3,8 @@
 """What the rules planner reads out of a planning context: rooms, doorways, beliefs, sight lines.
 
 Rooms are not given; they follow from what was seen from where. A sight line or a step that crosses
-no doorway joins its two ends into one room, one that crosses a doorway joins them to its two sides.
+no doorway joins its two ends into one room, one that crosses a doorway joins them to its two
+sides.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Doorway:
         return abs(float(self.normal @ gap)) < _SILL and abs(float(along @ gap)) < _HALF_WIDTH
 
     def is_crossed(self, a: NDArray[np.float64], b: NDArray[np.float64], slack: float) -> bool:
-        """Tell whether going from ``a`` to ``b`` leads through; ``slack`` is the detour, metres."""
+        """Tell whether going from ``a`` to ``b`` leads through; ``slack``: the detour, metres."""
         assert self.normal is not None
         da = float(self.normal @ (a - self.centre))
         db = float(self.normal @ (b - self.centre))
@@ -122,9 +123,7 @@ class Situation:
         scans: Of its waypoints; without them rooms follow from sight lines alone.
     """
 
-    def __init__(
-        self, context: PlanningContext, scans: Mapping[int, Scan] | None = None
-    ) -> None:
+    def __init__(self, context: PlanningContext, scans: Mapping[int, Scan] | None = None) -> None:
         self.context = context
         self.xy = np.array(context.pose[:2], dtype=float)
         self.yaw = float(context.pose[2])
@@ -200,13 +199,15 @@ class Situation:
 
     def _lay_out(self, scans: Mapping[int, Scan]) -> None:
         """Take the rooms from the floor that was seen."""
-        plan = FloorPlan(scans, [(d.centre, d.normal) for d in self.doorways])
+        plan = FloorPlan(scans, [d.centre for d in self.doorways])
         self.plan = plan
-        for door, normal in zip(self.doorways, plan.normals, strict=True):
-            door.normal = normal
+        for door, passage in zip(self.doorways, plan.passages, strict=True):
+            if passage is not None:
+                door.centre, door.normal = passage.centre, passage.normal
         for door in self.doorways:
+            normal = door.normal if door.normal is not None else np.array([1.0, 0.0])
             for side in (1, -1):
-                room = plan.room_at(door.centre + side * 0.4 * door.normal, 0.3)
+                room = plan.room_at(door.centre + side * 0.4 * normal, 0.3)
                 if room:
                     self._rooms.join(('room', room), ('door', door.id, side))
         for waypoint in self.waypoints:
