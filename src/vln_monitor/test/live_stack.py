@@ -15,6 +15,7 @@ import time
 import urllib.request
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,7 @@ from geometry_msgs.msg import TwistStamped
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
 from vln_interfaces.msg import SafetyStatus
+from vln_monitor.command_node import CommandNode
 from vln_nodes import qos
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,6 +110,8 @@ class Listener:
         self._node.create_subscription(SafetyStatus, 'safety_status', self._on_safety, qos.LATCHED)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
+        self._commands = CommandNode()
+        self._executor.add_node(self._commands)
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
 
@@ -121,6 +125,19 @@ class Listener:
 
     def _on_safety(self, status: SafetyStatus) -> None:
         self.safety = status
+
+    def reset(self) -> None:
+        """Leave nothing to the next test: no instruction, pause, approval or stop."""
+        commands = self._commands
+        for ask in (
+            commands.cancel,
+            lambda: commands.pause(False),
+            lambda: commands.require_approval(False),
+            commands.release,
+        ):
+            with contextlib.suppress(FutureTimeoutError):
+                ask().result(timeout=5.0)
+        eventually(lambda: not commands.is_following, 20.0)
 
     @property
     def is_moving(self) -> bool:
@@ -137,6 +154,7 @@ class Listener:
 
     def close(self) -> None:
         self._executor.shutdown()
+        self._commands.destroy_node()
         self._node.destroy_node()
         rclpy.try_shutdown()
         self._thread.join(timeout=5.0)

@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,7 +53,6 @@ class Stack:
     listener: Listener
     port: int
     monitor: Running
-    pages: list[Any] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -97,28 +96,41 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-def open_page(browser: Any, url: str, **context: Any) -> Any:
-    """Open a page that fails the test on a script error."""
-    page = browser.new_context(viewport={'width': 1440, 'height': 980}, **context).new_page()
-    page.set_default_timeout(30_000)
-    page.errors = []
-    page.on('pageerror', lambda error: page.errors.append(str(error)))
-    page.goto(url)
-    return page
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Return a function that opens a page; they are closed at the end, without script errors."""
+    pages: list[Any] = []
+    errors: list[str] = []
+
+    def run(url: str, **context: Any) -> Any:
+        size = {'width': 1440, 'height': 980}
+        page = browser.new_context(viewport=size, **context).new_page()
+        page.set_default_timeout(60_000)
+        page.on('pageerror', lambda error: errors.append(str(error)))
+        page.goto(url)
+        pages.append(page)
+        return page
+
+    yield run
+    for page in pages:
+        page.context.close()
+    assert errors == []
 
 
-def wait_for_text(page: Any, selector: str, text: str, timeout: float = 30.0) -> None:
+@pytest.fixture
+def at_rest(stack: Stack) -> None:
+    """Whatever the test before left behind is over."""
+    stack.listener.reset()
+    is_ok = eventually(lambda: stack.listener.safety.state == SafetyStatus.OK, 30.0)
+    assert is_ok, stack.listener.safety
+
+
+def wait_for_text(page: Any, selector: str, text: str, timeout: float = 60.0) -> None:
     page.wait_for_function(
         '([selector, text]) => document.querySelector(selector).innerText.includes(text)',
         arg=[selector, text],
         timeout=timeout * 1000,
     )
-
-
-def close(page: Any) -> None:
-    errors = page.errors
-    page.context.close()
-    assert errors == []
 
 
 def has_picture(page: Any) -> bool:
@@ -132,15 +144,15 @@ def has_picture(page: Any) -> bool:
         return seen.size > 20; }""")
 
 
-def test_watch_instruct_and_stop_in_motion(stack: Stack, browser: Any) -> None:
-    page = open_page(browser, stack.url)
+def test_watch_instruct_and_stop_in_motion(stack: Stack, at_rest: None, open_page: Any) -> None:
+    page = open_page(stack.url)
     wait_for_text(page, '#link', 'connected')
     assert eventually(lambda: has_picture(page), 30.0)
     page.wait_for_function("document.querySelectorAll('#nodes .dot.ok').length >= 6")
 
     page.fill('#instruct-text', INSTRUCTION)
     page.click('#instruct-send')
-    wait_for_text(page, '#progress', 'refrigerator')
+    wait_for_text(page, '#progress', 'refrigerator', 150.0)  # after the first look-around
     wait_for_text(page, '#commands', 'instruct: Leave the bedroom')
     page.evaluate(WATCH_STOP)
     assert eventually(lambda: stack.listener.is_moving, 120.0), 'the robot did not move'
@@ -154,12 +166,10 @@ def test_watch_instruct_and_stop_in_motion(stack: Stack, browser: Any) -> None:
 
     page.click('#release')
     assert eventually(lambda: stack.listener.safety.state == SafetyStatus.OK, 20.0)
-    wait_for_text(page, '#stop', 'STOP')
-    close(page)
 
 
-def test_approval_comes_before_motion(stack: Stack, browser: Any) -> None:
-    page = open_page(browser, stack.url)
+def test_approval_comes_before_motion(stack: Stack, at_rest: None, open_page: Any) -> None:
+    page = open_page(stack.url)
     wait_for_text(page, '#link', 'connected')
     page.check('#approval')
     page.fill('#instruct-text', INSTRUCTION)
@@ -177,11 +187,10 @@ def test_approval_comes_before_motion(stack: Stack, browser: Any) -> None:
     wait_for_text(page, '#state', 'ended')
     page.uncheck('#approval')
     wait_for_text(page, '#commands', 'approval of motions off')
-    close(page)
 
 
-def test_keyboard_drives_only_while_held(stack: Stack, browser: Any) -> None:
-    page = open_page(browser, stack.url)
+def test_keyboard_drives_only_while_held(stack: Stack, at_rest: None, open_page: Any) -> None:
+    page = open_page(stack.url)
     wait_for_text(page, '#people', 'nobody drives')
     page.focus('#pad')
     page.keyboard.down('ArrowLeft')
@@ -199,11 +208,12 @@ def test_keyboard_drives_only_while_held(stack: Stack, browser: Any) -> None:
     page.keyboard.up('ArrowLeft')
     page.click('#release')
     assert eventually(lambda: stack.listener.safety.state == SafetyStatus.OK, 20.0)
-    close(page)
 
 
-def test_a_lost_connection_stops_driving_and_comes_back(stack: Stack, browser: Any) -> None:
-    page = open_page(browser, stack.url)
+def test_a_lost_connection_stops_driving_and_comes_back(
+    stack: Stack, at_rest: None, open_page: Any
+) -> None:
+    page = open_page(stack.url)
     wait_for_text(page, '#people', 'nobody drives')
     page.focus('#pad')
     page.keyboard.down('ArrowRight')
@@ -215,11 +225,10 @@ def test_a_lost_connection_stops_driving_and_comes_back(stack: Stack, browser: A
     stack.restart_monitor()
     wait_for_text(page, '#link', 'connected')
     wait_for_text(page, '#safety', 'safety ok')
-    close(page)
 
 
-def test_two_browsers_and_one_driver(stack: Stack, browser: Any) -> None:
-    first, second = open_page(browser, stack.url), open_page(browser, stack.url)
+def test_two_browsers_and_one_driver(stack: Stack, at_rest: None, open_page: Any) -> None:
+    first, second = open_page(stack.url), open_page(stack.url)
     for page, name in ((first, 'Ada'), (second, 'Bo')):
         wait_for_text(page, '#link', 'connected')
         page.fill('#name', name)
@@ -238,9 +247,8 @@ def test_two_browsers_and_one_driver(stack: Stack, browser: Any) -> None:
     second.click('#release')
     wait_for_text(first, '#stop', 'STOP')
     assert eventually(lambda: stack.listener.safety.state == SafetyStatus.OK, 20.0)
-    close(second)
+    second.context.close()
     wait_for_text(first, '#people', 'nobody drives')
-    close(first)
 
 
 # -- beyond this machine: TLS and tokens --------------------------------------------------------
@@ -276,16 +284,15 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             monitor.end()
 
 
-def test_without_token_there_is_only_the_login(guarded: str, browser: Any) -> None:
-    page = open_page(browser, guarded, ignore_https_errors=True)
+def test_without_token_there_is_only_the_login(guarded: str, open_page: Any) -> None:
+    page = open_page(guarded, ignore_https_errors=True)
     page.wait_for_selector('#login[open]')
     wait_for_text(page, '#link', 'not logged in')
     assert not has_picture(page)
-    close(page)
 
 
-def test_wrong_token_is_refused_and_the_right_one_is_not(guarded: str, browser: Any) -> None:
-    page = open_page(browser, guarded, ignore_https_errors=True)
+def test_wrong_token_is_refused_and_the_right_one_is_not(guarded: str, open_page: Any) -> None:
+    page = open_page(guarded, ignore_https_errors=True)
     page.fill('#token', 'wrong-token-0123456789')
     page.click('#login button')
     wait_for_text(page, '#login-error', 'wrong token')
@@ -295,11 +302,10 @@ def test_wrong_token_is_refused_and_the_right_one_is_not(guarded: str, browser: 
     assert page.is_visible('#instruct-text')
     page.reload()
     wait_for_text(page, '#link', 'connected')
-    close(page)
 
 
-def test_viewer_sees_no_controls_but_the_stop(guarded: str, browser: Any) -> None:
-    page = open_page(browser, guarded, ignore_https_errors=True)
+def test_viewer_sees_no_controls_but_the_stop(guarded: str, open_page: Any) -> None:
+    page = open_page(guarded, ignore_https_errors=True)
     page.fill('#token', VIEWER)
     page.click('#login button')
     wait_for_text(page, '#link', 'connected')
@@ -307,7 +313,6 @@ def test_viewer_sees_no_controls_but_the_stop(guarded: str, browser: Any) -> Non
     page.click('#stop')
     # No safety node lives in this namespace: the page must say that nothing confirmed the stop.
     wait_for_text(page, '#alert', 'STOP NOT CONFIRMED')
-    close(page)
 
 
 def test_beyond_loopback_without_token_does_not_start(tmp_path: Path) -> None:
