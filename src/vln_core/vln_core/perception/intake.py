@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -64,16 +65,16 @@ class Rectifier:
             )
         if len(distortion.coefficients) not in MODELS[model]:
             raise GeometryError(
-                f'{len(distortion.coefficients)} coefficients for distortion model {model}: it has '
-                f'{" or ".join(map(str, MODELS[model]))}; check CameraInfo.d'
+                f'{len(distortion.coefficients)} coefficients for distortion model {model}: it has'
+                f' {" or ".join(map(str, MODELS[model]))}; check CameraInfo.d'
             )
         lens = np.asarray(distortion.coefficients, dtype=np.float64)
         rotation = np.asarray(distortion.rotation, dtype=np.float64).reshape(3, 3)
         if not np.any(rotation):
             rotation = np.eye(3)
-        make = cv2.fisheye.initUndistortRectifyMap if model == 'equidistant' else None
-        make = make or cv2.initUndistortRectifyMap
-        self._maps = make(
+        is_fisheye = model == 'equidistant'
+        make: Any = cv2.fisheye if is_fisheye else cv2
+        self._maps: tuple[Any, Any] = make.initUndistortRectifyMap(
             matrix_of(distortion.raw), lens, rotation, matrix_of(target),
             (target.width, target.height), cv2.CV_32FC1,
         )  # fmt: skip
@@ -92,9 +93,7 @@ class Rectifier:
 
 def matrix_of(camera: PinholeCamera) -> NDArray[np.float64]:
     """Return the (3, 3) matrix of intrinsics."""
-    return np.array(
-        [[camera.fx, 0.0, camera.cx], [0.0, camera.fy, camera.cy], [0.0, 0.0, 1.0]]
-    )
+    return np.array([[camera.fx, 0.0, camera.cx], [0.0, camera.fy, camera.cy], [0.0, 0.0, 1.0]])
 
 
 def register_depth(
@@ -131,7 +130,9 @@ def register_depth(
     for step_v in range(size):
         for step_u in range(size):
             at_u, at_v = first_u + step_u, first_v + step_v
-            near = (np.abs(at_u - u) <= 0.5 * reach + 0.01) & (np.abs(at_v - v) <= 0.5 * reach + 0.01)
+            near = (np.abs(at_u - u) <= 0.5 * reach + 0.01) & (
+                np.abs(at_v - v) <= 0.5 * reach + 0.01
+            )
             near &= (at_u >= 0) & (at_u < color_camera.width)
             near &= (at_v >= 0) & (at_v < color_camera.height)
             index = (at_v[near] * color_camera.width + at_u[near]).astype(np.int64)
