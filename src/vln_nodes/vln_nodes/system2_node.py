@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
@@ -13,6 +15,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from std_srvs.srv import SetBool
 
+from vln_core.errors import ConfigError
 from vln_core.navigator import (
     CancelToken,
     EpisodeResult,
@@ -21,7 +24,12 @@ from vln_core.navigator import (
     NavigatorEvent,
 )
 from vln_core.outcome import EpisodeCode
-from vln_core.system2.brain import make_brain
+from vln_core.ports import Brain
+from vln_core.system2.brain import OutageConfig, make_brain
+from vln_core.system2.model_client import ModelClient
+from vln_core.system2.model_planner import ModelPlannerConfig
+from vln_core.system2.model_profile import Budget, ModelProfile
+from vln_core.system2.transcript import Transcript
 from vln_interfaces.action import Navigate
 from vln_interfaces.msg import DecisionRecord
 from vln_nodes import memory_conversions, parameters, qos, runtime
@@ -36,9 +44,42 @@ from vln_nodes.parameters import parameter
 class System2Parameters:
     """Parameters of the System 2 node."""
 
-    planner: str = parameter('rules', 'Mode of the planner, see SPEC of System 2.')
+    planner: str = parameter(
+        'rules',
+        "Mode of the planner: 'rules' needs no model; 'ham', 'agentic', 'mcgpt' and 'fused' ask "
+        "the one of 'model.*', with the key of the environment variable model.key_variable.",
+    )
     with_map_image: bool = parameter(False, 'Whether the planner is shown the map image.')
+    transcript: str = parameter('', "Folder for a transcript of the model's answers; '': none.")
     navigator: NavigatorConfig = field(default_factory=NavigatorConfig)
+    model: ModelProfile = field(default_factory=ModelProfile)
+    budget: Budget = field(default_factory=Budget)
+    outage: OutageConfig = field(default_factory=OutageConfig)
+
+
+def make_planner(config: System2Parameters, is_cancelled: Callable[[], bool]) -> Brain:
+    """Return the planner that the parameters choose.
+
+    Raises:
+        ConfigError: The mode is unknown, or asks for a model and none is named.
+    """
+    if config.planner == 'rules':
+        return make_brain('rules')
+    if not config.model.model:
+        raise ConfigError(
+            f"planner mode '{config.planner}' asks a model: name one in system2's parameter "
+            'model.model and its endpoint in model.base_url, or choose planner:=rules'
+        )
+    transcript = Transcript(Path(config.transcript)) if config.transcript else None
+    client = ModelClient(
+        config.model, budget=config.budget, transcript=transcript, is_cancelled=is_cancelled
+    )
+    limits = ModelPlannerConfig(
+        mode=config.planner,
+        native_tools=config.model.native_tools,
+        has_vision=config.model.has_vision,
+    )
+    return make_brain(config.planner, limits, client, outage=config.outage)
 
 
 class System2Node(StackNode):
@@ -57,7 +98,7 @@ class System2Node(StackNode):
         self._navigator = Navigator(
             eyes,
             self._memory,
-            make_brain(self._config.planner),
+            make_planner(self._config, lambda: self._caller.token.is_cancelled),
             pointer,
             legs,
             self._config.navigator,
