@@ -121,12 +121,6 @@ def lanes() -> dict[str, Lane]:
         Lane('nodes', 'the ROS nodes', 600, paths=[ROOT / 'src' / 'vln_nodes' / 'test']),
         Lane(
             'monitor',
-            'the web page, in a headless browser where there is one',
-            600,
-            paths=[ROOT / 'src' / 'vln_monitor' / 'test'],
-        ),
-        Lane(
-            'monitor',
             'the web page: server, roles, stop; RViz and Foxglove files',
             300,
             paths=[ROOT / 'src' / 'vln_monitor' / 'test'],
