@@ -151,8 +151,11 @@ class Watcher:
     def start(self, instruction: str) -> Any:
         """Give an instruction; returns the goal handle."""
         goal = Navigate.Goal(instruction=instruction)
-        future = self._navigate.send_goal_async(goal, feedback_callback=self._on_feedback)
-        handle = self._result(future, PATIENCE)
+        # From the thread that takes the answers, see Caller._in_executor.
+        task = self._executor.create_task(
+            lambda: self._navigate.send_goal_async(goal, feedback_callback=self._on_feedback)
+        )
+        handle = self._result(self._result(task, PATIENCE), PATIENCE)
         assert handle.accepted
         return handle
 

@@ -77,11 +77,13 @@ class Caller:
             Cancelled: The episode was cancelled.
         """
         self._await_server(client.server_is_ready, name)
-        sending = client.send_goal_async(goal, feedback_callback=on_feedback)
+        sending = self._in_executor(
+            lambda: client.send_goal_async(goal, feedback_callback=on_feedback), name
+        )
         handle = self.wait(sending, SERVER_TIMEOUT, f'action {name}')
         if not handle.accepted:
             return None
-        future = handle.get_result_async()
+        future = self._in_executor(handle.get_result_async, name)
         missing_since: float | None = None
         is_ending = False
         while not self._done_within(future, _POLL):
@@ -120,6 +122,20 @@ class Caller:
             if time.monotonic() > deadline:
                 raise NoAnswer(f'nobody offers {name}; is the whole stack running?')
             time.sleep(_POLL)
+
+    def _in_executor(self, send: Callable[[], Future], name: str) -> Future:
+        """Send from the executor's thread, which cannot take the answer meanwhile.
+
+        rclpy of Kilted registers a request's future a second time after it has been sent: an
+        answer that another thread takes in between is lost, and the caller waits for ever.
+        """
+        task = self._node.executor.create_task(send)
+        deadline = time.monotonic() + SERVER_TIMEOUT
+        while not self._done_within(task, _POLL):
+            # Not cancellable: once sent, the goal must be known to be cancelled in order.
+            if time.monotonic() > deadline:
+                raise NoAnswer(f'action {name} was not sent within {SERVER_TIMEOUT:g} s')
+        return task.result()
 
     def _done_within(self, future: Future, seconds: float) -> bool:
         if future.done():
