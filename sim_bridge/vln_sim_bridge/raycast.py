@@ -143,6 +143,15 @@ class RaycastSimulator:
         self._show_moving(self._time)
         return number
 
+    def clear_moving_obstacles(self) -> None:
+        """Everybody who walks leaves; their labels stay."""
+        self._moving.clear()
+        self._show_moving(self._time)
+
+    def moving_positions(self) -> list[tuple[float, float]]:
+        """Return the world (x, y) of everybody who walks, now, metres."""
+        return [obstacle.position(self._time) for obstacle in self._moving.values()]
+
     def _show_moving(self, time: float) -> None:
         self._body.discs = [(*o.position(time), o.radius) for o in self._moving.values()]
 

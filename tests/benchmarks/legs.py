@@ -56,10 +56,11 @@ class GoalTally:
 class Walker:
     """A controller in a simulator, as in the nodes: control at 20 Hz, images at 10 Hz."""
 
-    def __init__(self, simulator: Simulator) -> None:
+    def __init__(self, simulator: Simulator, motion: MotionConfig | None = None) -> None:
         self.simulator = simulator
         config = simulator.config
-        self.controller = MotionController(MotionConfig(max_depth=config.max_depth))
+        self.controller = MotionController(motion or MotionConfig(max_depth=config.max_depth))
+        self.on_tick: Callable[[], None] = lambda: None
         mount = config.mount
         self._mount = transforms.camera_mount_tform(
             mount.x, mount.y, mount.z, roll=mount.roll, pitch=mount.pitch, yaw=mount.yaw
@@ -107,6 +108,7 @@ class Walker:
             self.simulator.step(command.v, command.w, TICK)
             self._velocity = (command.v, command.w)
             self.tick += 1
+            self.on_tick()
 
     def _show(self) -> None:
         view = self._view(0, 0.0)

@@ -15,7 +15,7 @@ from typing import Any
 
 from vln_cli import paths
 
-PARTS = ('goals', 'grid', 'replan', 'faults', 'loop')
+PARTS = ('goals', 'crossings', 'grid', 'replan', 'faults', 'loop')
 
 
 def main(argv: Sequence[str]) -> int:
@@ -37,6 +37,8 @@ def main(argv: Sequence[str]) -> int:
                 say=lambda text: _say(options, text),
             )
             metrics |= _goal_metrics(tally)
+        elif part == 'crossings':
+            metrics |= _crossings(options)
         elif part == 'grid':
             metrics |= legs.time_grid('apartment:0', options.seed)
         elif part == 'replan':
@@ -61,7 +63,8 @@ def main(argv: Sequence[str]) -> int:
         if tally is not None and tally.errors:
             options.output.mkdir(parents=True, exist_ok=True)
             print(f'plot: {_plot(tally, options.output / "legs_errors.png")}')
-    return 1 if tally is not None and tally.collisions else 0
+    was_touched = tally is not None and tally.collisions
+    return 1 if was_touched or metrics.get('crossings_touched') else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -71,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--goals', type=int, default=2000, help='random pixel goals in all')
     parser.add_argument('--scenes', type=int, default=20, help='apartments beside the small house')
     parser.add_argument('--first-scene', type=int, default=0, help='seed of the first apartment')
+    parser.add_argument('--crossings', type=int, default=200, help='people who cross the way')
     parser.add_argument('--repeats', type=int, default=20, help='injections of each fault')
     parser.add_argument(
         '--loop-seconds', type=float, default=120.0, help='length of the loop test'
@@ -91,6 +95,30 @@ def _goal_metrics(tally: Any) -> dict[str, Any]:
         'accepted': tally.accepted,
         'failures': dict(sorted(tally.failures.items())),
         'over_deadline': tally.overdue,
+    }
+
+
+def _crossings(options: argparse.Namespace) -> dict[str, Any]:
+    """Somebody crosses the way, in a tenth as many scenes as crossings."""
+    moving = importlib.import_module('legs_moving')
+    num_scenes = max(1, min(options.scenes, options.crossings // 10))
+    runs = touched = standing = 0
+    for k in range(num_scenes):
+        share = options.crossings // num_scenes + (k < options.crossings % num_scenes)
+        tally = moving.run_crossings(
+            f'apartment:{options.first_scene + k}',
+            share,
+            options.seed,
+            say=lambda text: _say(options, text),
+        )
+        runs, touched = runs + tally.runs, touched + tally.touched
+        standing += tally.touched_standing
+        for note in tally.notes:
+            _say(options, note)
+    return {
+        'crossings': runs,
+        'crossings_touched': touched,
+        'crossings_touched_standing': standing,
     }
 
 

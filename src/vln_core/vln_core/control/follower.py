@@ -83,9 +83,11 @@ class RateLimiter:
         target = math.copysign(bound, gap)
         low, high = self._acceleration - change, self._acceleration + change
         self._acceleration = min(max(target, low), high)
-        if abs(self._acceleration * dt) > abs(gap) and self._acceleration * gap > 0.0:
-            self._acceleration = gap / dt
-        self.value += self._acceleration * dt
+        if self._acceleration * gap >= 0.0 and abs(self._acceleration * dt) >= abs(gap):
+            # Closed; acceleration kept from here would carry the value past it.
+            self.value, self._acceleration = wanted, 0.0
+        else:
+            self.value += self._acceleration * dt
         return self.value
 
     def brake(self, deceleration: float, dt: float) -> float:
