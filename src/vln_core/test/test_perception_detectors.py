@@ -214,7 +214,9 @@ def test_rows_may_come_first():
 
 
 def test_a_bad_box_does_not_hide_the_others():
-    play = answer(('bed', (1, 2, 3), 0.9), ('bed', (0, 0, 9000, 10), 0.9), ('bed', (0, 0, 500, 500), 0.8))
+    play = answer(
+        ('bed', (1, 2, 3), 0.9), ('bed', (0, 0, 9000, 10), 0.9), ('bed', (0, 0, 500, 500), 0.8)
+    )
     with ModelServer([play]) as server:
         assert len(mllm(server).detect(GREY, ['bed'])) == 1
 
@@ -228,7 +230,10 @@ def test_nothing_seen_and_nothing_understood_differ():
 
 
 def test_a_dead_endpoint_is_an_error_not_an_empty_room():
-    with ModelServer([Play(status=500)]) as server, pytest.raises(PerceptionError, match='detector'):
+    with (
+        ModelServer([Play(status=500)]) as server,
+        pytest.raises(PerceptionError, match='detector'),
+    ):
         mllm(server).detect(GREY, ['bed'])
 
 
@@ -240,7 +245,9 @@ def test_points_and_blind_models_are_refused():
 
 
 def test_captions_are_asked_for_with_the_detections():
-    with ModelServer([answer(('couch', (0, 0, 200, 500), 0.9)), Play(' A  living room. ')]) as server:
+    with ModelServer(
+        [answer(('couch', (0, 0, 200, 500), 0.9)), Play(' A  living room. ')]
+    ) as server:
         segments = mllm(server).detect(GREY, ['sofa'])
         profile = ModelProfile(model='m', base_url=server.base_url, key_variable='')
         said = MllmCaptioner(ModelConfig(mllm=profile)).caption(GREY, segments)

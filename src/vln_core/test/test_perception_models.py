@@ -8,15 +8,15 @@ import pytest
 pytest.importorskip('torch', reason='the extra is absent: config/requirements/models.txt')
 pytest.importorskip('transformers', reason='the extra is absent: config/requirements/models.txt')
 
-import tiny_models  # noqa: E402
+import tiny_models
 
-from vln_core.errors import PerceptionError  # noqa: E402
-from vln_core.geometry.camera import PinholeCamera  # noqa: E402
-from vln_core.observation import Segment, View  # noqa: E402
-from vln_core.perception.captioner import make_captioner  # noqa: E402
-from vln_core.perception.factory import make_detector  # noqa: E402
-from vln_core.perception.models import ModelConfig  # noqa: E402
-from vln_core.perception.segmenters import Segmenter  # noqa: E402
+from vln_core.errors import PerceptionError
+from vln_core.geometry.camera import PinholeCamera
+from vln_core.observation import Segment, View
+from vln_core.perception.captioner import make_captioner
+from vln_core.perception.factory import make_detector
+from vln_core.perception.models import ModelConfig
+from vln_core.perception.segmenters import Segmenter
 
 pytestmark = pytest.mark.models
 

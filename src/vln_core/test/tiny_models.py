@@ -73,7 +73,7 @@ def _dino(config_name: str, network_name: str) -> Any:
         ),
         d_model=32,
         encoder_layers=1,
-        decoder_layers=1,
+        decoder_layers=2,  # the head ties the boxes of the later layers to the first
         encoder_ffn_dim=32,
         decoder_ffn_dim=32,
         encoder_attention_heads=2,

@@ -17,12 +17,13 @@ from cv_bridge import CvBridge, CvBridgeError
 from geometry_msgs.msg import Point, Pose, Pose2D, Quaternion, Transform, Vector3
 from nav_msgs.msg import OccupancyGrid, Odometry
 from numpy.typing import NDArray
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2, PointField
 
 from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import PinholeCamera
 from vln_core.observation import Detection, Panorama, View
+from vln_core.perception.intake import Distortion, decode_compressed_depth
 from vln_interfaces.msg import Detection as DetectionMsg
 from vln_interfaces.msg import Panorama as PanoramaMsg
 from vln_interfaces.msg import View as ViewMsg
@@ -186,6 +187,24 @@ def camera_of_info(info: CameraInfo) -> PinholeCamera:
     )
 
 
+def distortion_of_info(info: CameraInfo) -> Distortion:
+    """Return the lens of a picture that is not rectified, binning and ROI applied.
+
+    Raises:
+        GeometryError: The camera is not calibrated (K[0] = 0), or the ROI lies outside.
+    """
+    raw = CameraInfo(header=info.header, width=info.width, height=info.height, k=info.k)
+    raw.roi, raw.binning_x, raw.binning_y = info.roi, info.binning_x, info.binning_y
+    return Distortion(
+        info.distortion_model, tuple(info.d), camera_of_info(raw), tuple(map(float, info.r))
+    )
+
+
+def depth_of_transport(message: CompressedImage) -> NDArray[np.float32]:
+    """Return the depth of the transport compressedDepth, (H, W) float32 metres, NaN unknown."""
+    return decode_compressed_depth(bytes(message.data), message.format)
+
+
 def info_of_camera(camera: PinholeCamera, stamp: int, frame_id: str) -> CameraInfo:
     """Return intrinsics as CameraInfo of a rectified picture; stamp in nanoseconds."""
     message = CameraInfo(width=camera.width, height=camera.height, distortion_model='plumb_bob')
@@ -196,6 +215,25 @@ def info_of_camera(camera: PinholeCamera, stamp: int, frame_id: str) -> CameraIn
     message.k = [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0]
     message.r = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     message.p = [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0]
+    return message
+
+
+def cloud_msg(
+    points: NDArray[np.float32], colors: NDArray[np.uint8], stamp: int, frame_id: str
+) -> PointCloud2:
+    """Return (N, 3) metres with (N, 3) colours, red first, as PointCloud2 with x, y, z, rgb."""
+    cells = np.zeros(len(points), dtype=[('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('rgb', '<u4')])
+    cells['x'], cells['y'], cells['z'] = points.T
+    red, green, blue = colors.astype(np.uint32).T
+    cells['rgb'] = red << 16 | green << 8 | blue
+    fields = [
+        PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+        for k, name in enumerate(('x', 'y', 'z', 'rgb'))
+    ]
+    message = PointCloud2(height=1, width=len(points), fields=fields, point_step=16)
+    message.row_step, message.is_dense = 16 * len(points), True
+    message.header.stamp, message.header.frame_id = stamp_msg(stamp), frame_id
+    message.data = array('B', cells.tobytes())
     return message
 
 

@@ -1,6 +1,10 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the views of a look-around, detects, and publishes the panorama."""
+"""Takes the views of a look-around, detects, and publishes the panorama.
+
+A request whose ``index`` equals its ``num_views`` takes no further view: it publishes those taken
+so far as an incomplete panorama.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import CameraInfo, Image
+from sensor_msgs.msg import Image, PointCloud2
 from visualization_msgs.msg import MarkerArray
 
-from vln_core.errors import GeometryError, PerceptionError
+from vln_core.errors import ConfigError, GeometryError, PerceptionError
 from vln_core.observation import Panorama, Segment, View
+from vln_core.perception import intake
+from vln_core.perception.captioner import make_captioner
+from vln_core.perception.cloud import panorama_cloud
+from vln_core.perception.factory import DETECTORS, make_detector
 from vln_core.perception.grounding import GroundingConfig
+from vln_core.perception.models import ModelConfig
 from vln_core.perception.panorama import PanoramaBuilder
 from vln_core.perception.simulated import SimulatedDetector, SimulatedDetectorConfig
 from vln_interfaces.msg import LabelTable
@@ -23,15 +32,17 @@ from vln_interfaces.srv import Capture
 from vln_nodes import conversions, markers, parameters, qos, runtime
 from vln_nodes.awaiting import Changed, TfPoses
 from vln_nodes.base import StackNode
-from vln_nodes.frames import FrameBuffer
+from vln_nodes.camera_intake import CameraIntake, IntakeParameters
 from vln_nodes.parameters import parameter
+
+_CODES = Capture.Response
 
 
 @dataclass(frozen=True)
 class PerceptionParameters:
     """Parameters of the perception node."""
 
-    detector: str = parameter('simulated', "Back end of the detector: 'simulated'.")
+    detector: str = parameter('simulated', f'Back end of the detector: {", ".join(DETECTORS)}.')
     lockstep: bool = parameter(False, 'Strict lock-step with the simulator: reliable sensors.')
     odom_frame: str = parameter('odom', 'Odometry frame.')
     base_frame: str = parameter('base_link', 'Body frame of the robot.')
@@ -40,8 +51,18 @@ class PerceptionParameters:
     sync_slop: float = parameter(
         0.03, 'Largest difference of stamps of colour and depth, s.', minimum=0.0
     )
+    cloud_voxel: float = parameter(
+        0.05, 'Edge of a voxel of the published cloud, m.', minimum=0.005
+    )
+    intake: IntakeParameters = field(default_factory=IntakeParameters)
+    models: ModelConfig = field(default_factory=ModelConfig)
     grounding: GroundingConfig = field(default_factory=GroundingConfig)
     simulated: SimulatedDetectorConfig = field(default_factory=SimulatedDetectorConfig)
+
+    def __post_init__(self) -> None:
+        if self.detector not in DETECTORS:
+            known = ', '.join(DETECTORS)
+            raise ConfigError(f"no detector '{self.detector}': choose one of {known}")
 
 
 class PerceptionNode(StackNode):
@@ -49,48 +70,38 @@ class PerceptionNode(StackNode):
 
     def __init__(self) -> None:
         super().__init__('perception')
-        self._config = parameters.load(self, PerceptionParameters())
+        self._config = config = parameters.load(self, PerceptionParameters())
+        is_simulated = config.detector == 'simulated'
+        # Absent weights end the node here, with one line, before anybody relies on it.
+        self._detector = None if is_simulated else make_detector(config.detector, config.models)
+        captioner = make_captioner(config.models)
         self._worker = runtime.Worker(self, 'detector')
         self._changed = Changed(self)
         self._poses = TfPoses(self, self._changed)
-        is_simulated = self._config.detector == 'simulated'
-        streams = ('color', 'depth', 'semantic') if is_simulated else ('color', 'depth')
-        self._frames = FrameBuffer(streams, int(self._config.sync_slop * 1e9))
-        self._info: CameraInfo | None = None
-        self._detector: SimulatedDetector | None = None
+        self._intake = CameraIntake(
+            self,
+            self._changed,
+            config.intake,
+            slop=int(config.sync_slop * 1e9),
+            is_lockstep=config.lockstep,
+            is_simulated=is_simulated,
+        )
+        if is_simulated:
+            self.create_subscription(LabelTable, 'sim/labels', self._on_labels, qos.LATCHED)
         self._semantic: tuple[int, NDArray[np.uint16]] | None = None
-        self._builder = PanoramaBuilder(self, self._config.grounding)
+        self._builder = PanoramaBuilder(self, config.grounding, captioner)
         self._base_tform: NDArray[np.float64] | None = None
         self._camera_frame = ''
-        self._subscribe(is_simulated)
+        self._sharpness = 0.0
+        self._num_views = 0
+        self._refusal = ''
         self._panoramas = self.create_publisher(PanoramaMsg, 'panorama', qos.PANORAMA)
         self._markers = self.create_publisher(MarkerArray, 'detections/markers', qos.LATCHED)
         self._pictures = self.create_publisher(Image, 'detections/image', qos.VISUAL)
+        self._clouds = self.create_publisher(PointCloud2, 'panorama/points', qos.VISUAL)
         self._service = self.create_service(
             Capture, 'perception/capture', self._on_capture, callback_group=self._changed.group
         )
-
-    def _subscribe(self, is_simulated: bool) -> None:
-        profile = qos.sensor(is_lockstep=self._config.lockstep)
-        topics = {'color': 'camera/color/image_raw', 'depth': 'camera/depth/image_raw'}
-        if is_simulated:
-            topics['semantic'] = 'sim/semantic'
-            self.create_subscription(LabelTable, 'sim/labels', self._on_labels, qos.LATCHED)
-        for stream, topic in topics.items():
-            self.create_subscription(
-                Image, topic, lambda image, name=stream: self._on_image(name, image), profile
-            )
-        self.create_subscription(
-            CameraInfo, 'camera/color/camera_info', self._on_info, profile
-        )  # fmt: skip
-
-    def _on_image(self, stream: str, image: Image) -> None:
-        self._frames.add(stream, conversions.stamp_ns(image.header.stamp), image)
-        self._changed.notify()
-
-    def _on_info(self, info: CameraInfo) -> None:
-        self._info = info
-        self._changed.notify()
 
     def _on_labels(self, table: LabelTable) -> None:
         categories = {label.id: label.category for label in table.labels}
@@ -111,102 +122,130 @@ class PerceptionNode(StackNode):
         self, request: Capture.Request, response: Capture.Response
     ) -> Capture.Response:
         try:
-            await self._capture(request, response)
+            if request.index > 0 and request.index == request.num_views:
+                response.panorama_id = await self._finish_early(request)
+            else:
+                await self._capture(request, response)
         except _Refused as refusal:
             response.error_code, response.error_msg = refusal.code, str(refusal)
+            self._refusal = str(refusal)
             self.get_logger().warning(str(refusal), throttle_duration_sec=2.0)
         self.report(
             error=response.error_msg, panorama=response.panorama_id, view=request.index
         )  # fmt: skip
         return response
 
+    async def _finish_early(self, request: Capture.Request) -> int:
+        taken = self._builder.num_views_taken
+        if request.index != taken or self._base_tform is None:
+            raise _Refused(_CODES.WRONG_ORDER, f'{taken} views were taken, not {request.index}')
+        reason = self._refusal or 'the robot could not turn further'
+        note = f'only {taken} of {self._num_views or "all"} views: {reason}'
+        self.get_logger().warning(note)
+        panorama = self._builder.finish(self._base_tform, is_complete=False, note=note)
+        await self._publish(panorama)
+        return panorama.id
+
     async def _capture(self, request: Capture.Request, response: Capture.Response) -> None:
         frame = await self._frame(conversions.stamp_ns(request.not_before))
-        info = self._checked_info(frame)
-        config, stamp = self._config, frame['stamp']
-        tf_timeout = config.tf_timeout * (5.0 if config.lockstep else 1.0)
-        try:
-            camera = conversions.camera_of_info(info)
-            self._camera_frame = frame['color'].header.frame_id
-            camera_tform = await self._poses.pose(
-                config.odom_frame, self._camera_frame, stamp, tf_timeout
-            )
-            if request.index == 0:
-                self._builder.begin()
-                self._base_tform = await self._poses.pose(
-                    config.odom_frame, config.base_frame, stamp, tf_timeout
-                )
-        except GeometryError as error:
-            raise _Refused(Capture.Response.BAD_CAMERA, str(error)) from error
-        except PerceptionError as error:
-            raise _Refused(Capture.Response.NO_TF, str(error)) from error
-        if request.index != self._builder.num_views_taken:
-            raise _Refused(
-                Capture.Response.WRONG_ORDER,
-                f'view {request.index} was asked for, view {self._builder.num_views_taken} is due',
-            )
+        camera, camera_tform = await self._locate(frame, is_first=request.index == 0)
         response.hfov = camera.hfov
-
-        def work() -> Panorama | None:
-            view = View(
-                index=request.index,
-                yaw=request.yaw,
-                rgb=conversions.rgb_of_image(frame['color']),
-                depth=conversions.depth_of_image(frame['depth']),
-                camera=camera,
-                odom_tform_camera=camera_tform,
-                stamp=stamp,
-            )
-            if 'semantic' in frame:
-                self._semantic = (stamp, conversions.semantic_of_image(frame['semantic']))
-            self._builder.add(view, list(request.landmarks))
-            return self._builder.finish(self._base_tform) if self._is_last(request) else None
-
+        due = self._builder.num_views_taken
+        if request.index != due:
+            message = f'view {request.index} was asked for, view {due} is due'
+            raise _Refused(_CODES.WRONG_ORDER, message)
+        self._num_views, self._refusal = request.num_views, ''
+        depth_tform = await self._depth_tform(frame)
         try:
-            panorama = await self._worker.submit(work)
+            rgb, depth = await self._worker.submit(self._intake.convert, frame, depth_tform)
+            for _ in range(0 if self._config.lockstep else self._config.intake.max_retakes):
+                # Blurred by what still shakes: the next picture, with the pose of its own stamp.
+                sharpness = intake.sharpness(rgb)
+                if sharpness >= self._config.intake.blur_ratio * self._sharpness:
+                    break
+                again = await self._intake.frame(0, 0.5, newer_than=frame['stamp'])
+                if again is None:
+                    break
+                frame = again
+                camera, camera_tform = await self._locate(frame, is_first=False)
+                rgb, depth = await self._worker.submit(self._intake.convert, frame, depth_tform)
+            self._sharpness = intake.sharpness(rgb)
+        except (PerceptionError, GeometryError) as error:
+            raise _Refused(_CODES.BAD_CAMERA, str(error)) from error
+        view = View(
+            index=request.index,
+            yaw=request.yaw,
+            rgb=rgb,
+            depth=depth,
+            camera=camera,
+            odom_tform_camera=camera_tform,
+            stamp=frame['stamp'],
+        )
+        try:
+            panorama = await self._worker.submit(self._add, view, frame, request)
             if panorama is not None:
                 await self._publish(panorama)
                 response.panorama_id = panorama.id
         except (PerceptionError, GeometryError) as error:
-            raise _Refused(Capture.Response.DETECTOR_FAILED, str(error)) from error
+            raise _Refused(_CODES.DETECTOR_FAILED, str(error)) from error
 
-    @staticmethod
-    def _is_last(request: Capture.Request) -> bool:
-        return request.num_views > 0 and request.index == request.num_views - 1
+    def _add(self, view: View, frame: dict[str, Any], request: Capture.Request) -> Panorama | None:
+        if 'semantic' in frame:
+            semantic = conversions.semantic_of_image(frame['semantic'])
+            self._semantic = (view.stamp, semantic)
+        self._builder.add(view, list(request.landmarks))
+        is_last = request.num_views > 0 and request.index == request.num_views - 1
+        return self._builder.finish(self._base_tform) if is_last else None
+
+    async def _locate(self, frame: dict[str, Any], *, is_first: bool) -> tuple[Any, Any]:
+        """Return intrinsics and pose of the camera; with the first view check its mount."""
+        config, stamp = self._config, frame['stamp']
+        timeout = config.tf_timeout * (5.0 if config.lockstep else 1.0)
+        try:
+            camera = self._intake.camera()
+            name = self._camera_frame = frame['color'].header.frame_id
+            camera_tform = await self._poses.pose(config.odom_frame, name, stamp, timeout)
+            if is_first:
+                self._builder.begin()
+                self._base_tform = await self._poses.pose(
+                    config.odom_frame, config.base_frame, stamp, timeout
+                )
+                base_tform_camera = np.linalg.inv(self._base_tform) @ camera_tform
+                problem = intake.mount_problem(base_tform_camera, name)
+                if problem:
+                    raise GeometryError(problem)
+                warning = intake.floor_problem(base_tform_camera, camera)
+                if warning:
+                    self.get_logger().warning(warning, throttle_duration_sec=30.0)
+        except GeometryError as error:
+            raise _Refused(_CODES.BAD_CAMERA, str(error)) from error
+        except PerceptionError as error:
+            raise _Refused(_CODES.NO_TF, str(error)) from error
+        return camera, camera_tform
+
+    async def _depth_tform(self, frame: dict[str, Any]) -> NDArray[np.float64] | None:
+        """Return the depth camera's pose in the colour camera; None where they are one."""
+        if not self._intake.needs_registration(frame):
+            return None
+        color, depth = frame['color'].header.frame_id, frame['depth'].header.frame_id
+        problem = intake.size_problem((0, 0), (0, 0), color, depth)
+        if self._intake.depth_info is None:
+            raise _Refused(_CODES.BAD_CAMERA, f'{problem}; or publish camera/depth/camera_info')
+        try:
+            return await self._poses.pose(color, depth, frame['stamp'], self._config.tf_timeout)
+        except (PerceptionError, GeometryError) as error:
+            raise _Refused(_CODES.BAD_CAMERA, f'{problem} ({error})') from error
 
     async def _frame(self, not_before: int) -> dict[str, Any]:
         # In lock-step a loaded machine is slow, not broken: the run must not depend on it.
         timeout = self._config.image_timeout * (5.0 if self._config.lockstep else 1.0)
-        await self._changed.wait_for(
-            lambda: self._info is not None and self._frames.newest(not_before) is not None, timeout
-        )
-        frame = self._frames.newest(not_before)
-        if frame is None:
-            missing = ', '.join(self._frames.missing(not_before)) or 'images with equal stamps'
-            raise _Refused(
-                Capture.Response.NO_IMAGE,
-                f'no {missing} from {not_before * 1e-9:.3f} s on within {timeout:g} s; is the '
-                'camera running, with matching stamps and QoS?',
-            )
+        frame = await self._intake.frame(not_before, timeout)
+        if frame is None or self._intake.problem:
+            raise _Refused(_CODES.NO_IMAGE, self._intake.why_none(not_before, timeout))
         return frame
 
-    def _checked_info(self, frame: dict[str, Any]) -> CameraInfo:
-        color, depth, info = frame['color'], frame['depth'], self._info
-        if info is None:
-            raise _Refused(
-                Capture.Response.BAD_CAMERA,
-                'no camera/color/camera_info was received: the camera has no intrinsics',
-            )
-        if (depth.width, depth.height) != (color.width, color.height):
-            raise _Refused(
-                Capture.Response.BAD_CAMERA,
-                f'depth of {depth.width} x {depth.height} px is not registered to colour of '
-                f'{color.width} x {color.height} px; switch on depth registration in the driver',
-            )
-        return info
-
     async def _publish(self, panorama: Panorama) -> None:
-        config = self._config
+        config, stamp = self._config, panorama.stamp
         message = await self._worker.submit(
             conversions.panorama_msg, panorama, config.odom_frame, self._camera_frame
         )
@@ -214,9 +253,13 @@ class PerceptionNode(StackNode):
         self._markers.publish(markers.detection_markers(panorama, config.odom_frame))
         if self._pictures.get_subscription_count():
             picture = await self._worker.submit(markers.detection_picture, panorama)
-            self._pictures.publish(
-                conversions.image_of_rgb(picture, panorama.stamp, self._camera_frame)
+            self._pictures.publish(conversions.image_of_rgb(picture, stamp, self._camera_frame))
+        if self._clouds.get_subscription_count():
+            points, colors = await self._worker.submit(
+                panorama_cloud, panorama, config.cloud_voxel, config.grounding
             )
+            cloud = conversions.cloud_msg(points, colors, stamp, config.odom_frame)
+            self._clouds.publish(cloud)
 
     def close(self) -> None:
         """End the worker."""

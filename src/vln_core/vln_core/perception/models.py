@@ -68,7 +68,9 @@ class ModelConfig:
         ):
             if getattr(self, name) not in choices:
                 known = ', '.join(repr(choice) for choice in choices)
-                raise ConfigError(f"models.{name} = '{getattr(self, name)}': choose one of {known}")
+                raise ConfigError(
+                    f"models.{name} = '{getattr(self, name)}': choose one of {known}"
+                )
         if self.num_threads < 1:
             raise ConfigError(f'models.num_threads = {self.num_threads} must be at least 1')
 
@@ -102,7 +104,9 @@ def require(module: str, what: str) -> Any:
         ) from error
 
 
-def load_pretrained(auto_class: Any, path: str, what: str, config: ModelConfig, **more: Any) -> Any:
+def load_pretrained(
+    auto_class: Any, path: str, what: str, config: ModelConfig, **more: Any
+) -> Any:
     """Load a model or processor of transformers from a folder or the local cache of the hub.
 
     Args:

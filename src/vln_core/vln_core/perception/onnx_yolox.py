@@ -33,7 +33,7 @@ _GREY = 114
 
 
 class YoloxDetector:
-    """Implements :class:`vln_core.perception.detector.Detector` for YOLOX exported with raw grid."""
+    """Implements the Detector protocol for YOLOX networks exported with their raw grid."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Load the weights.
@@ -46,7 +46,9 @@ class YoloxDetector:
         self._session = _session(file, config)
         shape = self._session.get_inputs()[0].shape
         if len(shape) != 4 or not all(isinstance(n, int) and n % 32 == 0 for n in shape[2:]):
-            raise PerceptionError(f'{file}: input of shape {shape} is not (1, 3, H, W), H, W = 32 k')
+            raise PerceptionError(
+                f'{file}: input of shape {shape} is not (1, 3, H, W), H, W = 32 k'
+            )
         self._input = self._session.get_inputs()[0].name
         self._size = (int(shape[2]), int(shape[3]))
         self._cells = _grid(self._size)
@@ -80,9 +82,7 @@ class YoloxDetector:
         return suppress_overlaps(segments, min(self._config.max_iou, 0.45))
 
 
-def letterbox(
-    rgb: NDArray[np.uint8], size: tuple[int, int]
-) -> tuple[NDArray[np.float32], float]:
+def letterbox(rgb: NDArray[np.uint8], size: tuple[int, int]) -> tuple[NDArray[np.float32], float]:
     """Fit a picture into the upper left of the network's input, blue first, 0..255.
 
     Args:
@@ -113,9 +113,7 @@ def _grid(size: tuple[int, int]) -> NDArray[np.float32]:
     parts = []
     for stride in _STRIDES:
         rows, columns = np.mgrid[: size[0] // stride, : size[1] // stride]
-        parts.append(
-            np.stack([columns.ravel(), rows.ravel(), np.full(rows.size, stride)], axis=1)
-        )
+        parts.append(np.stack([columns.ravel(), rows.ravel(), np.full(rows.size, stride)], axis=1))
     return np.concatenate(parts).astype(np.float32)
 
 

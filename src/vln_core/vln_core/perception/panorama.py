@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vln_core.errors import ConfigError, PerceptionError
 from vln_core.observation import Detection, Panorama, View
+from vln_core.perception.captioner import Captioner
 from vln_core.perception.detector import Detector, prompt_words
 from vln_core.perception.grounding import GroundingConfig, ground_segments
 
@@ -37,8 +38,15 @@ def num_views(hfov: float) -> int:
 class PanoramaBuilder:
     """Detects and grounds view by view, then assembles."""
 
-    def __init__(self, detector: Detector, config: GroundingConfig | None = None) -> None:
+    def __init__(
+        self,
+        detector: Detector,
+        config: GroundingConfig | None = None,
+        captioner: Captioner | None = None,
+    ) -> None:
         self._detector = detector
+        self._captioner = captioner
+        self._captions: list[str] = []
         self._config = config or GroundingConfig()
         self._next_id = 0
         self._views: list[View] = []
@@ -53,6 +61,7 @@ class PanoramaBuilder:
         """Forget the views of an unfinished look-around."""
         self._views = []
         self._detections = []
+        self._captions = []
 
     def add(self, view: View, landmarks: Sequence[str]) -> None:
         """Detect and ground the next view.
@@ -67,6 +76,8 @@ class PanoramaBuilder:
             )
         segments = self._detector.detect(view, prompt_words(landmarks))
         self._detections += ground_segments(view, segments, self._config)
+        if self._captioner is not None:
+            self._captions.append(self._captioner.caption(view, segments))
         self._views.append(view)
 
     def finish(
@@ -77,13 +88,14 @@ class PanoramaBuilder:
         Args:
             odom_tform_base: (4, 4) pose of the base when the look-around began.
             is_complete: False when part of the circle was not seen.
-            note: Why, for people.
+            note: Why, for people; captions of the views follow it.
 
         Raises:
             PerceptionError: There is no view.
         """
         if not self._views:
             raise PerceptionError('a panorama needs at least one view')
+        captions = [f'view {k}: {text}' for k, text in enumerate(self._captions)]
         panorama = Panorama(
             id=self._next_id,
             stamp=self._views[0].stamp,
@@ -91,7 +103,7 @@ class PanoramaBuilder:
             views=tuple(self._views),
             detections=tuple(self._detections),
             is_complete=is_complete,
-            note=note,
+            note='\n'.join([note, *captions] if note else captions),
         )
         self._next_id += 1
         self.begin()

@@ -74,7 +74,9 @@ class TransformersDetector:
                 results = self._run(views, some)
             except (RuntimeError, ValueError) as error:
                 text = str(error).split('\n')[0]
-                raise PerceptionError(f'the detector {self._config.path} failed: {text}') from error
+                raise PerceptionError(
+                    f'the detector {self._config.path} failed: {text}'
+                ) from error
             for segments, view, result in zip(found, views, results):
                 segments += self._segments(view, result, some)
         return [suppress_overlaps(segments, self._config.max_iou) for segments in found]
