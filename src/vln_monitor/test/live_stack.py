@@ -153,11 +153,12 @@ class Listener:
         return next(t for t, _, _ in after if t > since or not moving) - moment
 
     def close(self) -> None:
+        # The thread ends first: a node that is destroyed under its executor takes all down.
         self._executor.shutdown()
+        self._thread.join(timeout=10.0)
         self._commands.destroy_node()
         self._node.destroy_node()
         rclpy.try_shutdown()
-        self._thread.join(timeout=5.0)
 
 
 def eventually(is_met: Callable[[], bool], timeout: float) -> bool:
