@@ -82,8 +82,10 @@ def test_hash_sees_content_name_and_order_of_parts(tmp_path):
 
 def test_interrupting_a_command_ends_its_children(tmp_path):
     script = (
-        'import sys, pathlib\n'
+        'import signal, sys, pathlib\n'
         'from vln_cli.steps import Log\n'
+        # Whoever runs the tests in the background has it ignored.
+        'signal.signal(signal.SIGINT, signal.default_int_handler)\n'
         'log = Log("x", pathlib.Path(sys.argv[1]) / "log")\n'
         'log.run(["sh", "-c", "sleep 60 & echo $! > " + sys.argv[1] + "/child; wait"])\n'
     )

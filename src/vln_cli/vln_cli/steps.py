@@ -108,16 +108,19 @@ class Log:
         pipe = process.stdout.fileno()
         os.set_blocking(pipe, False)
         last_line = ''
+        has_ended = False
         while True:
             try:
                 data = os.read(pipe, 65536)
             except BlockingIOError:
+                # A daemon that kept the pipe open must not keep the step open as well; what the
+                # command said last is read before it is believed to have ended.
+                if has_ended:
+                    return
                 self._show(last_line)
                 time.sleep(0.1)
-                # A daemon that kept the pipe open must not keep the step open as well.
-                if process.poll() is None:
-                    continue
-                return
+                has_ended = process.poll() is not None
+                continue
             if not data:
                 process.wait()
                 return
