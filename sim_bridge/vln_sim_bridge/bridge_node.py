@@ -243,8 +243,14 @@ class SimBridgeNode(StackNode):
         return response
 
     def close(self) -> None:
-        """End the simulator and its process."""
+        """Stop what moves time; callbacks that still wait are answered after this."""
+        for timer in list(self.timers):
+            timer.cancel()
         self._worker.close()
+
+    def destroy_node(self) -> None:
+        """End the simulator and its process, when no callback can ask it any more."""
+        super().destroy_node()
         self._simulator.close()
 
 
