@@ -80,6 +80,11 @@ class Walker:
         camera = self.simulator.config.camera
         return View(index, yaw, frame.rgb, frame.depth, camera, pose, self.stamp + index)
 
+    @property
+    def velocity(self) -> tuple[float, float]:
+        """Commanded last, m/s and rad/s."""
+        return self._velocity
+
     def look_around(self, num_views: int = 8) -> Panorama:
         """Views on the spot; the pose is set, not driven, to spend the time on the goals."""
         state = self.simulator.state()

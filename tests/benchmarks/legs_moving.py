@@ -30,7 +30,7 @@ class CrossingTally:
 
     Attributes:
         runs: Crossings.
-        touched: Contacts while the robot moved.
+        touched: Contacts that began while the robot moved, or in which it pushed on.
         touched_standing: Contacts with a robot that stood already: the person ran into it.
         nearest: Least distance between the bodies while the robot moved, one a run, metres.
         ends: How the motions ended, by code.
@@ -95,19 +95,25 @@ def _cross(
     simulator.add_moving_obstacle(person)
     simulator.place(*start)  # both begin now
     reach = PERSON_RADIUS + simulator.config.robot_radius
-    nearest, touch = math.inf, ''
+    nearest, touch, is_touching = math.inf, '', False
     last = start[:2]
 
     def watch() -> None:
-        nonlocal nearest, touch, last
+        nonlocal nearest, touch, is_touching, last
         state = simulator.state()
-        speed = math.dist(last, (state.x, state.y)) / TICK
-        last = (state.x, state.y)
-        apart = math.dist(last, simulator.moving_positions()[0]) - reach
+        here, (px, py) = (state.x, state.y), simulator.moving_positions()[0]
+        # The commanded speed too: in contact the simulator holds the body, which is no standing.
+        speed = max(math.dist(last, here) / TICK, abs(walker.velocity[0]))
+        closing = ((here[0] - last[0]) * (px - last[0]) + (here[1] - last[1]) * (py - last[1])) > 0
+        last = here
+        apart = math.dist(here, (px, py)) - reach
         if speed > STANDING:
             nearest = min(nearest, apart)
-        if apart <= 0.0 and touch != 'moving':
-            touch = 'moving' if speed > STANDING else 'standing'
+        if apart <= 0.0:
+            # Judged where a contact begins; within one, only a robot that pushes on is at fault.
+            is_fault = speed > STANDING and (closing or not is_touching)
+            touch = 'moving' if is_fault or touch == 'moving' else 'standing'
+        is_touching = apart <= 0.0
 
     walker.on_tick = watch
     outcome = walker.drive(lambda: walker.controller.start_route([goal], start))
