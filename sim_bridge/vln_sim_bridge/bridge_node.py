@@ -251,7 +251,8 @@ class SimBridgeNode(StackNode):
     def destroy_node(self) -> None:
         """End the simulator and its process, when no callback can ask it any more."""
         super().destroy_node()
-        self._simulator.close()
+        if hasattr(self, '_simulator'):  # a start that failed has none
+            self._simulator.close()
 
 
 def main() -> None:

@@ -55,6 +55,9 @@ class IntakeParameters:
             )
 
 
+_ONLY_SIMULATED = " The detector 'simulated' works in simulation only; on a robot choose another."
+
+
 class CameraIntake:
     """Subscribes to the camera and keeps its last frames; callbacks of one executor only."""
 
@@ -132,6 +135,11 @@ class CameraIntake:
         """Return for people why there is no frame."""
         if self.problem:
             return self.problem
+        try:
+            if self.info is not None:
+                self.camera()
+        except GeometryError as error:
+            return str(error)
         missing: Sequence[str] = self.frames.missing(not_before)
         if not missing and self.info is None:
             return 'no camera/color/camera_info was received: the camera has no intrinsics'
@@ -139,6 +147,7 @@ class CameraIntake:
         return (
             f'no {names} from {not_before * 1e-9:.3f} s on within {timeout:g} s; is the camera '
             'running, with matching stamps and QoS?'
+            + (_ONLY_SIMULATED if 'semantic' in missing else '')
         )
 
     def camera(self) -> PinholeCamera:
