@@ -29,16 +29,21 @@ def marked_processes(mark: str) -> list[int]:
     return found
 
 
-def end_marked(mark: str, patience: float = 5.0) -> list[str]:
+def end_marked(mark: str, patience: float = 5.0, grace: float = 3.0) -> list[str]:
     """End every process that carries ``mark`` and is still there.
 
     Args:
         mark: ``NAME=value`` in the environment of the processes.
         patience: How long SIGINT may take before SIGKILL, seconds.
+        grace: How long one may take to end by itself, as Python's resource tracker does when
+            those that it serves are gone, seconds.
 
     Returns:
         The command lines of those that were still running.
     """
+    deadline = time.monotonic() + grace
+    while marked_processes(mark) and time.monotonic() < deadline:
+        time.sleep(0.1)
     left = []
     for process in marked_processes(mark):
         with contextlib.suppress(OSError):
