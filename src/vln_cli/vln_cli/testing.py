@@ -45,6 +45,8 @@ class Outcome:
 
 def main(argv: Sequence[str]) -> int:
     """Run the lanes; 0 if nothing failed."""
+    # Started in the background of a shell it is ignored, and tests of Ctrl-C would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     table = lanes()
     split = list(argv).index('--') if '--' in argv else len(argv)
     parser = argparse.ArgumentParser(
