@@ -41,7 +41,9 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize('ending', ENDINGS)
+@pytest.mark.parametrize(
+    'ending', ['ctrl-c', *(pytest.param(e, marks=pytest.mark.slow) for e in list(ENDINGS)[1:])]
+)
 def test_end_while_moving(ending, start_stack, watch):
     stack = start_stack(scene=SCENE, in_terminal=True)
     watcher = watch(stack)
@@ -59,7 +61,9 @@ def test_end_while_moving(ending, start_stack, watch):
     assert_no_trace(stack)
 
 
-@pytest.mark.parametrize('delay', [0.0, 0.5, 1.5, 4.0])
+@pytest.mark.parametrize(
+    'delay', [0.5, *(pytest.param(d, marks=pytest.mark.slow) for d in (0.0, 1.5, 4.0))]
+)
 def test_interrupt_while_starting(delay, start_stack):
     stack = start_stack(scene=SCENE)
     wait_until(lambda: 'process started' in stack.output, PATIENCE, stack)

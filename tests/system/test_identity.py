@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 
+import pytest
 from stack import wait_until
 
 SCENE = 'apartment:1'
@@ -26,6 +27,7 @@ def trajectory(start_stack, watch):
     return poses
 
 
+@pytest.mark.slow
 def test_same_seed_same_trajectory(start_stack, watch):
     idle = trajectory(start_stack, watch)
     with subprocess.Popen([sys.executable, '-c', 'while True: pass']) as busy:

@@ -59,6 +59,7 @@ def test_start_inside_a_wall(start_stack, tmp_path):
     assert 'Traceback' not in stack.output
 
 
+@pytest.mark.slow
 def test_second_stack_is_refused(start_stack, watch):
     first = start_stack(scene=SCENE)
     watcher = watch(first)
