@@ -113,6 +113,10 @@ def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) 
     except VlnError as error:
         _say(nodes, str(error))
         code = 2
+    except Exception:
+        # A signal in the middle of an extension's import leaves as an error of that import.
+        if is_running or inbox.empty():
+            raise
     finally:
         code = max([code, *(runner.end() for runner in runners)])
         for node in nodes:
