@@ -113,10 +113,28 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _tasks(folder: Path, instructions: Sequence[str]) -> list[Task]:
-    if instructions:
-        start = load_scene(folder).start
-        return [Task(words, (start[0], start[1], start[2]), None) for words in instructions]
-    return [Task(e.instruction, e.start, e.goal) for e in load_episodes(folder)[:3]]
+    """Return what to do: the scene's first three episodes, or the user's own words.
+
+    Words of an episode of the scene have that episode's start and goal; others start at the
+    scene's start, and only the robot's own verified stop tells whether they were followed.
+    """
+    episodes = load_episodes(folder)
+    if not instructions:
+        return [Task(e.instruction, e.start, e.goal) for e in episodes[:3]]
+    known = {_plain(e.instruction): e for e in episodes}
+    start = load_scene(folder).start
+    tasks = []
+    for words in instructions:
+        episode = known.get(_plain(words))
+        if episode:
+            tasks.append(Task(words, episode.start, episode.goal))
+        else:
+            tasks.append(Task(words, (start[0], start[1], start[2]), None))
+    return tasks
+
+
+def _plain(instruction: str) -> str:
+    return ' '.join(instruction.lower().split()).rstrip('.')
 
 
 def _environment() -> dict[str, str]:

@@ -1,0 +1,48 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `./vln demo` sets the robot to do."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from vln_cli import demo
+from vln_sim_bridge.episodes import Episode
+
+
+def _episode(number: int, instruction: str) -> Episode:
+    return Episode(
+        id=number,
+        instruction=instruction,
+        start=(float(number), 0.0, 0.0),
+        goal=(0.0, float(number)),
+        goal_object=None,
+        goal_category=None,
+        reference_path_xy=np.zeros((2, 2)),
+        geodesic_distance=1.0,
+    )
+
+
+@pytest.fixture
+def scene(tmp_path, monkeypatch):
+    """Return the folder of a scene of four episodes that starts at (9, 9)."""
+    episodes = [_episode(n, f'Go to the sofa number {n}.') for n in range(1, 5)]
+    monkeypatch.setattr(demo, 'load_episodes', lambda _: episodes)
+    monkeypatch.setattr(demo, 'load_scene', lambda _: SimpleNamespace(start=(9.0, 9.0, 0.0)))
+    return tmp_path
+
+
+def test_three_episodes_without_words_of_ones_own(scene):
+    tasks = demo._tasks(scene, [])
+    assert [task.start[0] for task in tasks] == [1.0, 2.0, 3.0]
+
+
+def test_words_of_an_episode_are_measured_against_its_goal(scene):
+    (task,) = demo._tasks(scene, ['go to the  sofa number 4'])
+    assert (task.start, task.goal) == ((4.0, 0.0, 0.0), (0.0, 4.0))
+
+
+def test_other_words_start_at_the_scenes_start_without_a_goal(scene):
+    (task,) = demo._tasks(scene, ['Find a chair.'])
+    assert (task.start, task.goal) == ((9.0, 9.0, 0.0), None)
