@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.context import ClauseKind, ItemStatus, ObjectState, ProgressItem
-from vln_core.system2.situation import DOORWAY, Doorway, Situation, surface_distance, wrap
+from vln_core.system2.doorways import DOORWAY, Doorway
+from vln_core.system2.situation import Situation, surface_distance, wrap
 
 _SIDE = {'left': math.pi / 2, 'right': -math.pi / 2, 'straight': 0.0, 'around': math.pi}
 

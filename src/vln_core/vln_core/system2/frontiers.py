@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from vln_core.context import ClauseKind, ItemStatus, ProgressItem, ViewpointState
 from vln_core.errors import ConfigError
 from vln_core.system2.clauses import ClauseJudge, Reference, through, wanted_angle
-from vln_core.system2.situation import DOORWAY, Doorway, Situation
+from vln_core.system2.doorways import DOORWAY, Doorway
+from vln_core.system2.situation import Situation
 from vln_core.vocabulary import typical_rooms
 
 
