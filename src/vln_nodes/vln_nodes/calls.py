@@ -20,6 +20,8 @@ from vln_core.navigator import CancelToken
 _POLL = 0.05
 # How long a server may be away before a call gives up; covers slow discovery.
 SERVER_TIMEOUT = 10.0
+# The same for one that has not been there yet: its process may still be starting.
+START_TIMEOUT = 60.0
 
 
 class NoAnswer(VlnError):
@@ -33,6 +35,7 @@ class Caller:
         self._node = node
         self.token = CancelToken()
         self._closed = threading.Event()
+        self._awaited: set[str] = set()
 
     def close(self) -> None:
         """Make every waiting call raise."""
@@ -116,12 +119,21 @@ class Caller:
         return future.result()
 
     def _await_server(self, is_ready: Callable[[], bool], name: str) -> None:
-        deadline = time.monotonic() + SERVER_TIMEOUT
+        is_starting = name not in self._awaited
+        timeout = START_TIMEOUT if is_starting else SERVER_TIMEOUT
+        started = time.monotonic()
         while not is_ready():
             self.token.check()
-            if time.monotonic() > deadline:
-                raise NoAnswer(f'nobody offers {name}; is the whole stack running?')
+            if self._closed.is_set() or time.monotonic() - started > timeout:
+                self._awaited.add(name)
+                raise NoAnswer(
+                    f'nobody has offered {name} for {timeout:g} s; is the whole stack running?'
+                )
             time.sleep(_POLL)
+        self._awaited.add(name)
+        if is_starting and time.monotonic() - started > 1.0:
+            waited = time.monotonic() - started
+            self._node.get_logger().info(f'{name} is there after {waited:.1f} s')
 
     def _in_executor(self, send: Callable[[], Future], name: str) -> Future:
         """Send from the executor's thread, which cannot take the answer meanwhile.
