@@ -22,6 +22,9 @@ SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x564C4E4D  # 'VLNM'
 _log = logging.getLogger(__name__)
 
+# One for all: building an encoder costs more than encoding a row.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(',', ':'), ensure_ascii=False)
+
 Row = tuple[str, int, 'bytes | None']  # kind, number, data; None deletes
 
 
@@ -48,13 +51,17 @@ class Journal:
         try:
             cursor = self._connection.cursor()
             cursor.execute('BEGIN IMMEDIATE')
-            for kind, number, data in rows:
-                if data is None:
-                    cursor.execute('DELETE FROM entity WHERE kind = ? AND id = ?', (kind, number))
-                else:
-                    cursor.execute(
-                        'INSERT OR REPLACE INTO entity VALUES (?, ?, ?)', (kind, number, data)
-                    )
+            # Of several rows of one key the last holds, so a deletion must not come after its
+            # replacement.
+            latest = {row[:2]: row for row in rows}.values()
+            cursor.executemany(
+                'DELETE FROM entity WHERE kind = ? AND id = ?',
+                [row[:2] for row in latest if row[2] is None],
+            )
+            cursor.executemany(
+                'INSERT OR REPLACE INTO entity VALUES (?, ?, ?)',
+                [row for row in latest if row[2] is not None],
+            )
             cursor.execute('INSERT INTO history(kind, step, text) VALUES (?, ?, ?)', entry)
             started = time.perf_counter()
             cursor.execute('COMMIT')
@@ -118,9 +125,7 @@ def map_id_of(path: Path) -> str:
 
 def encode(value: Any) -> bytes:
     """Return canonical JSON: the same value gives the same bytes."""
-    return json.dumps(value, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode(
-        'utf-8'
-    )
+    return _ENCODER.encode(value).encode('utf-8')
 
 
 def decode(data: bytes) -> Any:

@@ -23,6 +23,8 @@ from vln_core.vocabulary import category_of
 _MIN_VARIANCE = 0.03**2
 # One looks through these by nature, so seeing what is behind says nothing.
 HOLLOW = frozenset({'doorway', 'window', 'mirror', 'stairs'})
+# Where an object's depth is sampled, in columns and rows around its centre.
+_NINE = np.array([(a, b) for a in (-1.0, 0.0, 1.0) for b in (-1.0, 0.0, 1.0)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class ObjectStore:
         self.positions: NDArray[np.float64] = np.zeros((64, 3))
         self.extents: NDArray[np.float64] = np.zeros((64, 3))
         self.covariances: NDArray[np.float64] = np.zeros((64, 3, 3))
-        self.hash = SpatialHash(1.0)
+        self.hash = SpatialHash(2.0)
         self.apart: dict[int, set[int]] = {}
         self.merged: list[tuple[int, int]] = []  # (object gone, its place), for the containment
         self.dirty: set[int] = set()
@@ -90,8 +92,8 @@ class ObjectStore:
         ids = np.array(self.hash.near(x, y, radius), np.int64)
         if not len(ids):
             return ids
-        gap = self.positions[ids, :2] - (x, y)
-        return ids[np.hypot(gap[:, 0], gap[:, 1]) <= radius]
+        spots = self.positions[ids]
+        return np.sort(ids[np.hypot(spots[:, 0] - x, spots[:, 1] - y) <= radius])
 
     def restore(
         self,
@@ -288,19 +290,18 @@ class ObjectStore:
             bearing_only: (view, category) of detections without depth, which excuse an absence.
         """
         config = self._config
+        nearby = self.near(*base_xy, config.absence_range).tolist()
         ids = np.array(
-            [i for i in self.near(*base_xy, config.absence_range) if int(i) not in seen], np.int64
+            [i for i in nearby if i not in seen and self.nodes[i].category not in HOLLOW], np.int64
         )
-        ids = np.array([i for i in ids if self.nodes[int(i)].category not in HOLLOW], np.int64)
         if not len(ids):
             return []
         worst = np.ones(len(ids))
         excused = np.zeros(len(ids), np.bool_)
         for view in views:
             through, plain = self._looked_at(ids, view, global_tform_odom @ view.odom_tform_camera)
-            for k, object_id in enumerate(ids):
-                if not (through[k] or plain[k]):
-                    continue
+            for k in np.flatnonzero(through | plain).tolist():
+                object_id = ids[k]
                 node = self.nodes[int(object_id)]
                 excused[k] |= (view.index, node.category) in bearing_only
                 # Few sightings are cheap to doubt: most ghosts are false labels seen once.
@@ -319,6 +320,7 @@ class ObjectStore:
         self, ids: NDArray[np.int64], view: View, global_tform_camera: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return two (N,) masks: seen through where it was, and its spot in plain view."""
+        through, plain = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
         camera = view.camera
         points = apply(inverse(global_tform_camera), self.positions[ids])
         half = 0.5 * self.extents[ids].max(axis=1)
@@ -336,16 +338,19 @@ class ObjectStore:
             & (v < (1 - margin) * camera.height)
             & (half * camera.fx / safe_z > 5.0)
         )
-        spread = np.clip(0.4 * half * camera.fx / safe_z, 1.0, 30.0)
-        offsets = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)])
-        us = np.where(inside, u, 0.0)[:, None] + offsets[:, 0] * spread[:, None]
-        vs = np.where(inside, v, 0.0)[:, None] + offsets[:, 1] * spread[:, None]
+        shown = np.flatnonzero(inside)
+        if not len(shown):
+            return through, plain
+        u, v, z, half = u[shown], v[shown], z[shown], half[shown]
+        spread = np.clip(0.4 * half * camera.fx / z, 1.0, 30.0)
+        us = u[:, None] + _NINE[:, 0] * spread[:, None]
+        vs = v[:, None] + _NINE[:, 1] * spread[:, None]
         columns = np.clip(np.rint(us), 0, camera.width - 1).astype(int)
         rows = np.clip(np.rint(vs), 0, camera.height - 1).astype(int)
         depth = view.depth[rows, columns]
-        behind = (depth > (z + half + 0.3)[:, None]).sum(axis=1)
-        there = (np.abs(depth - z[:, None]) <= (half + 0.3)[:, None]).sum(axis=1)
-        return inside & (behind >= 7), inside & (there >= 5)
+        through[shown] = (depth > (z + half + 0.3)[:, None]).sum(axis=1) >= 7
+        plain[shown] = (np.abs(depth - z[:, None]) <= (half + 0.3)[:, None]).sum(axis=1) >= 5
+        return through, plain
 
     def describe(self, object_id: int, words: str, attributes: Sequence[str]) -> None:
         """Add open-vocabulary words and count soft attributes."""

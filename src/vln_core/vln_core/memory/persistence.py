@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,9 +55,9 @@ def changed_rows(store: MemoryStore) -> Iterator[Row]:
     for number in sorted(store.unsaved_waypoints):
         yield 'waypoint', number, encode(_waypoint(store.waypoints[number]))
     for number in range(store.saved_actions, len(store.history)):
-        yield 'action', number, encode(asdict(store.history[number]))
+        yield 'action', number, encode(_fields(store.history[number]))
     for number in range(store.saved_changes, len(store.changes)):
-        yield 'change', number, encode(asdict(store.changes[number]))
+        yield 'change', number, encode(_fields(store.changes[number]))
     for name in sorted(store.unsaved_captions):
         number = (int(name[1:]) << 1) | (name[0] == 'f')
         yield 'caption', number, encode(store.captions[name])
@@ -65,9 +65,15 @@ def changed_rows(store: MemoryStore) -> Iterator[Row]:
     yield 'episode', 0, encode(_episode(store))
 
 
+def _fields(node: object) -> dict[str, Any]:
+    # Not asdict: its deep copies cost more than all the rest of a write.
+    return dict(node.__dict__)
+
+
 def _place(store: MemoryStore, node: PlaceNode) -> dict[str, Any]:
-    data = asdict(node)
+    data = _fields(node)
     data['objects'] = sorted(node.objects)
+    data['failures'] = [_fields(note) for note in node.failures]
     data['poses'] = {
         str(a): [float(v) for v in store.graph.places.anchors[a]] for a in node.anchors
     }
@@ -79,8 +85,8 @@ def _object(store: MemoryStore, object_id: int) -> bytes | None:
     node = objects.nodes.get(object_id)
     if node is None:
         return None
-    data = asdict(node)
-    if not np.isfinite(node.place_distance):
+    data = _fields(node)
+    if not math.isfinite(node.place_distance):
         data['place_distance'] = None
     data['position'] = objects.positions[object_id].tolist()
     data['extent'] = objects.extents[object_id].tolist()
@@ -121,10 +127,16 @@ def _tiles(store: MemoryStore) -> Iterator[Row]:
             yield 'tile', number, zlib.compress(tile.tobytes(), 1) if tile.any() else None
 
 
+def _item_fields(item: ProgressItem) -> dict[str, Any]:
+    data = _fields(item)
+    data['evidence'] = None if item.evidence is None else _fields(item.evidence)
+    return data
+
+
 def _episode(store: MemoryStore) -> dict[str, Any]:
     return {
         'instruction': store.instruction,
-        'items': [asdict(item) for item in store.progress.items],
+        'items': [_item_fields(item) for item in store.progress.items],
         'global_tform_odom': store.global_tform_odom.tolist(),
         'returning_to': store.returning_to,
         'next_place': store.graph.places.next_id,

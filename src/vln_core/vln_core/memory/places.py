@@ -48,7 +48,7 @@ class PlaceStore:
         self.num_anchors = 0
         self.anchors: NDArray[np.float64] = np.zeros((64, 3))
         self.anchor_place: NDArray[np.int64] = np.zeros(64, np.int64)
-        self._hash = SpatialHash(max(cluster_distance, 0.5))
+        self._hash = SpatialHash(max(2.0 * cluster_distance, 0.5))
         self.dirty: set[int] = set()
         self.dirty_edges: set[tuple[int, int]] = set()
         self._listed = StateList[PlaceState](self._state)
@@ -65,8 +65,8 @@ class PlaceStore:
         ids = np.array(self._hash.near(x, y, radius), np.int64)
         if not len(ids):
             return ids
-        gap = self.anchors[ids, :2] - (x, y)
-        return ids[np.hypot(gap[:, 0], gap[:, 1]) <= radius]
+        spots = self.anchors[ids]
+        return np.sort(ids[np.hypot(spots[:, 0] - x, spots[:, 1] - y) <= radius])
 
     def add_anchor(
         self, pose: tuple[float, float, float], line_free: LineFree

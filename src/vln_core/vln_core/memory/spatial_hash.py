@@ -37,10 +37,12 @@ class SpatialHash:
             self.add(number, *new)
 
     def near(self, x: float, y: float, radius: float) -> list[int]:
-        """Return the numbers in all cells that a disc touches, rising; some may lie outside it."""
+        """Return the numbers in all cells that a disc touches; some may lie outside it."""
         low, high = self._key(x - radius, y - radius), self._key(x + radius, y + radius)
-        result: list[int] = []
+        cells, result = self._cells, []
         for column in range(low[0], high[0] + 1):
             for row in range(low[1], high[1] + 1):
-                result.extend(self._cells.get((column, row), ()))
-        return sorted(result)
+                found = cells.get((column, row))
+                if found is not None:
+                    result.extend(found)
+        return result
