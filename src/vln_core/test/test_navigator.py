@@ -72,8 +72,9 @@ class Memory:
 
     def context(self, refusals=()):
         sofa = ObjectState(
-            7, 'sofa', np.array([self.sofa_at, 0, 0.4]), np.array([0.2, 0.2, 0.8]), 1.0, 1, (0, 0)
-        )
+            7, 'sofa', np.array([self.sofa_at, 0, 0.4]), np.array([0.2, 0.2, 0.8]), 1.0, 1,
+            (self.step, 0),
+        )  # fmt: skip
         graph = WorldGraph(
             objects=(sofa,),
             waypoints=tuple(WaypointState(k, 0, 0, 0, 0, 4) for k in range(self.step + 1)),

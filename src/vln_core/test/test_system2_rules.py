@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from system2_contexts import context, detection, door, note, opening, thing
+from system2_contexts import context, detection, door, note, opening, thing, views
 
-from vln_core.context import Evidence, ItemStatus
+from vln_core.context import Evidence, ItemStatus, ProgressRecord
 from vln_core.errors import ConfigError
 from vln_core.system2.brain import make_brain
 from vln_core.system2.instructions import parse_instruction
@@ -17,6 +17,7 @@ from vln_core.system2.rules import RulesConfig, RulesPlanner
 from vln_core.system2.situation import Situation, surface_distance
 from vln_core.system2.validation import validate
 from vln_core.system2.verified_stop import check_stop
+from vln_core.system2.walking import is_in_sight, walking_distance
 
 PLANNER = RulesPlanner()
 
@@ -124,7 +125,10 @@ def test_visible_goal_is_approached_and_then_stopped_at():
         context('Go to the sofa', objects=(sofa,), detections=(detection(0, 'sofa', 4.0, 0.0),))
     )
     assert far.action == Go(view=0, target='sofa')
-    near = context('Go to the sofa', track=((0.0, 0.0, 0.0), (3.0, 0.0, 0.0)), objects=(sofa,))
+    near = context(
+        'Go to the sofa', track=((0.0, 0.0, 0.0), (3.0, 0.0, 0.0)), objects=(sofa,),
+        detections=(detection(0, 'sofa', 4.0, 0.0),),
+    )  # fmt: skip
     record = decide(near)
     assert record.action == Stop(object_id=5)
     assert check_stop(near, record) == []
@@ -229,6 +233,36 @@ def test_verified_stop_names_each_missing_proof():
     assert 'progress' in missing and 'semantics' in missing and 'geometry' not in missing
     far = PLANNER.decide(ctx).model_copy(update={'action': Stop()})
     assert 'geometry: the nearest sofa is' in ' '.join(check_stop(ctx, far))
+
+
+def looking_along_x(depth):
+    """Views of which the first looks along x at a camera height of 1 m and sees ``depth``."""
+    odom_tform_camera = np.array([[0, 0, 1, 0], [-1, 0, 0, 0], [0, -1, 0, 1], [0, 0, 0, 1]], float)
+    first, *others = views()
+    seen = np.full(first.depth.shape, depth, np.float32)
+    return (replace(first, depth=seen, odom_tform_camera=odom_tform_camera), *others)
+
+
+@pytest.mark.parametrize(
+    ('depth', 'is_near'), [(0.8, False), (2.0, True), (np.inf, True), (np.nan, False)]
+)
+def test_a_stop_behind_a_wall_is_not_near(depth, is_near):
+    sofa = thing(5, 'sofa', 1.5, 0.0)
+    # the waypoint that saw the sofa is four metres of way off
+    ctx = context('Go to the sofa', track=((1.5, 4.0, 0.0), (0.0, 0.0, 0.0)), objects=(sofa,))
+    ctx = replace(ctx, panorama=replace(ctx.panorama, views=looking_along_x(depth)))
+    assert is_in_sight(ctx, sofa) == is_near
+    assert walking_distance(ctx, sofa) == pytest.approx(1.2 if is_near else 4.27 + 3.7, abs=0.01)
+    record = PLANNER.decide(ctx).model_copy(update={'action': Stop(object_id=5)})
+    missing = check_stop(replace(ctx, progress=ProgressRecord(ctx.progress.items[-1:])), record)
+    assert bool(missing) != is_near
+    if missing:
+        assert 'on foot' in missing[0]
+
+
+def test_a_thing_to_which_no_way_is_known_is_infinitely_far():
+    sofa = thing(5, 'sofa', 1.0, 0.0, seen_from=7)
+    assert walking_distance(context('Go to the sofa', objects=(sofa,)), sofa) == np.inf
 
 
 def test_surface_distance_counts_from_the_box():

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from vln_core.context import ObjectState, PlanningContext, ProgressItem
 from vln_core.system2.record import DecisionRecord, Stop
-from vln_core.system2.situation import kindred, surface_distance
+from vln_core.system2.situation import kindred
+from vln_core.system2.walking import walking_distance
 from vln_core.vocabulary import category_of
 
 
@@ -41,7 +44,6 @@ def _grounding(context: PlanningContext, goal: ProgressItem, object_id: int | No
     """Check geometry and semantics against the panorama and the graph."""
     name = goal.landmarks[0]
     names = kindred(category_of(name))
-    xy = np.array(context.pose[:2], dtype=float)
     if object_id is not None:
         thing = context.graph.object(object_id)
         if thing is None:
@@ -51,30 +53,33 @@ def _grounding(context: PlanningContext, goal: ProgressItem, object_id: int | No
             missing.append(
                 f'semantics: object {object_id} is a {thing.category}, the instruction says {name}'
             )
-        near = surface_distance(xy, thing)
+        near = walking_distance(context, thing)
         if near > context.stop_radius:
-            missing.append(
-                f'geometry: the {thing.category} is {near:.1f} m away, more than '
-                f'{context.stop_radius:g} m; go nearer'
-            )
+            missing.append(f'geometry: the {thing.category} is {_far(context, near)}')
         return missing
-    nearest = _nearest(context, xy, names, name)
+    nearest = _nearest(context, names, name)
     if nearest is None:
         return [f'semantics: no {name} was seen; look for it, or give up with notes.failure']
     if nearest > context.stop_radius:
-        return [
-            f'geometry: the nearest {name} is {nearest:.1f} m away, more than '
-            f'{context.stop_radius:g} m; go nearer'
-        ]
+        return [f'geometry: the nearest {name} is {_far(context, nearest)}']
     return []
+
+
+def _far(context: PlanningContext, distance: float) -> str:
+    if not math.isfinite(distance):
+        return 'not in sight and no way to it is known; go where it can be seen'
+    return f'{distance:.1f} m away on foot, more than {context.stop_radius:g} m; go nearer'
 
 
 def _is_named(thing: ObjectState, names: set[str], name: str) -> bool:
     return thing.category in names or any(name in words for words in thing.descriptions)
 
 
-def _nearest(context: PlanningContext, xy: np.ndarray, names: set[str], name: str) -> float | None:
-    gaps = [surface_distance(xy, o) for o in context.graph.objects if _is_named(o, names, name)]
+def _nearest(context: PlanningContext, names: set[str], name: str) -> float | None:
+    xy = np.array(context.pose[:2], dtype=float)
+    gaps = [
+        walking_distance(context, o) for o in context.graph.objects if _is_named(o, names, name)
+    ]
     for detection in context.panorama.detections:
         if detection.position_odom is None or detection.category not in names:
             continue
