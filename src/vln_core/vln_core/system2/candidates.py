@@ -80,15 +80,19 @@ def _judge_one(
         near = [o for o in situation.known(qualifier) if _gap(o, thing) < 2.5]
         score += 0.5 if near else -0.1
     if thing.category != goal.landmarks[0]:
-        score -= 0.6
+        # "the table" may be a dining table, but the thing of that very name is looked for first.
+        score -= 0.6 if wanted and situation.weight_of(room, wanted) >= 0.25 else 1.4
         reasons.append(f'it is a {thing.category}')
     # Clauses are local: what is meant lies near where the last of them began.
     start = judge.reference(goal.index).xy if index == goal.index else situation.xy
     score -= 0.06 * surface_distance(start, thing)
     score -= 0.03 * surface_distance(situation.xy, thing)
-    entered = _room_entered(situation, judge, index)
-    if entered is not None and not wanted:
+    entered = room_entered(situation, judge, index)
+    if entered is not None:
         score += 0.3 if room == entered else -0.5
+        if room != entered and _was_chosen_by_place(judge):
+            score -= 1.0
+            reasons.append('the instruction led into another room')
     if _is_pursued(situation, thing):
         score += 0.8
     if room == situation.room:
@@ -123,7 +127,7 @@ def _abandoned_rooms(situation: Situation, judge: ClauseJudge) -> set:
     return rooms
 
 
-def _room_entered(situation: Situation, judge: ClauseJudge, index: int) -> object | None:
+def room_entered(situation: Situation, judge: ClauseJudge, index: int) -> object | None:
     """Return the room that the route led into, once it was walked to its end."""
     goal = judge.items[-1]
     if index != goal.index:
@@ -136,6 +140,14 @@ def _room_entered(situation: Situation, judge: ClauseJudge, index: int) -> objec
         if item.kind is ClauseKind.FIND:
             return None
     return None
+
+
+def _was_chosen_by_place(judge: ClauseJudge) -> bool:
+    """Tell whether the last room was told apart by its door: others like it are not meant."""
+    for item in reversed(judge.items[:-1]):
+        if item.kind is ClauseKind.ENTER:
+            return bool(item.ordinal or item.side)
+    return False
 
 
 def _is_pursued(situation: Situation, thing: ObjectState) -> bool:

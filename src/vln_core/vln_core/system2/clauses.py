@@ -294,7 +294,7 @@ class ClauseJudge:
 
     def _find(self, index: int, item: ProgressItem) -> str:
         if item.landmarks:
-            known = self.s.known(item.landmarks[0])
+            known = [o for o in self.s.known(item.landmarks[0]) if o.category == item.landmarks[0]]
             if known:
                 return f'the {known[0].category} was found'
         elif item.rooms:

@@ -18,17 +18,16 @@ from vln_core.context import (
     ClauseKind,
     Evidence,
     ItemStatus,
-    ObjectState,
     PlanningContext,
     ProgressItem,
 )
 from vln_core.errors import ConfigError
-from vln_core.observation import Detection
-from vln_core.system2.candidates import goal_candidates
+from vln_core.system2.candidates import goal_candidates, room_entered
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.floor_plan import Scan, scan_of
 from vln_core.system2.frontiers import FrontierScorer, FrontierWeights
 from vln_core.system2.instructions import parse_instruction
+from vln_core.system2.moves import Moves
 from vln_core.system2.record import (
     Backtrack,
     DecisionRecord,
@@ -39,11 +38,8 @@ from vln_core.system2.record import (
     ProgressUpdate,
     Stop,
     WorldNotes,
-    describe_action,
 )
 from vln_core.system2.situation import Situation, surface_distance
-
-_OK = 0
 
 
 @dataclass(frozen=True)
@@ -116,24 +112,7 @@ class _Turn:
         self.updates: list[ProgressUpdate] = []
         self.items = list(context.progress.items)
         self.judge = ClauseJudge(self.s, tuple(self.items))
-        self.banned = {text.split(': ', 1)[0] for text in context.refusals}
-        self._ban_from_history()
-
-    def _ban_from_history(self) -> None:
-        """Never repeat what failed from where the robot still stands."""
-        at = {w.id: np.array([w.x, w.y]) for w in self.s.waypoints}
-        fails: dict[str, int] = {}
-        for note in self.c.history:
-            if note.code == _OK:
-                continue
-            fails[note.action] = fails.get(note.action, 0) + 1
-            place = at.get(note.step)
-            here = place is not None and float(np.hypot(*(place - self.s.xy))) < 0.6
-            goes_somewhere = note.action.startswith(('goto', 'backtrack'))
-            if goes_somewhere and (here or fails[note.action] >= 2):
-                self.banned.add(note.action)
-            elif here and note.step == self.s.here:
-                self.banned.add(note.action)
+        self.moves = Moves(context, self.s)
 
     # ------------------------------------------------------------------ progress
 
@@ -187,10 +166,12 @@ class _Turn:
         item = self.items[index]
         if item.kind in (ClauseKind.EXIT, ClauseKind.FIND):
             return ''
+        # A turn may have led through the doorway already, so that the room before it counts.
+        earlier = {self.judge.start_of(i) for i in (index, max(index - 1, 0))}
+        crossed = any(self.s.room_of_waypoint(w) != self.s.room for w in earlier)
         for later in range(index + 1, len(self.items) - 1):
             after = self.items[later]
             if after.kind is ClauseKind.ENTER and after.rooms and after.rooms[0] != 'corridor':
-                crossed = self.s.room_of_waypoint(self.judge.start_of(index)) != self.s.room
                 if crossed and self.s.weight_of(self.s.room, after.rooms) >= 0.4:
                     return f'already in the {after.rooms[0]}, where clause {later + 1} leads'
         return ''
@@ -239,7 +220,7 @@ class _Turn:
                 self.s.room_of_object(thing) != self.s.room
             )
             if (near > arrive or is_behind_wall) and not is_stuck:
-                move = self._towards(thing, allow_far=is_goal)
+                move = self.moves.towards(thing, allow_far=is_goal)
             if move is None and (near > 0.95 * self.c.stop_radius or is_behind_wall):
                 continue
             if not is_goal and move is None:
@@ -269,14 +250,18 @@ class _Turn:
             thing = self.judge.landmark(index)
             if thing is not None and surface_distance(self.s.xy, thing) > 1.0:
                 far = surface_distance(self.s.xy, thing) > 3.0 or item.kind is ClauseKind.APPROACH
-                move = self._towards(thing, allow_far=True) if far else None
+                move = self.moves.towards(thing, allow_far=True) if far else None
                 if move is not None:
                     return self._record(move, f'clause {index + 1} leads to the {thing.category}')
+        if index == len(self.items) - 1:
+            again = self._look_again(index)
+            if again is not None:
+                return again
         if self._stands_still():
-            self.banned |= {
+            self.moves.banned |= {
                 f'goto({v.id})' for v in self.c.graph.viewpoints if v.path_length < 0.5
             }
-        scorer = FrontierScorer(self.s, self.judge, index, self.config.weights, self.banned)
+        scorer = FrontierScorer(self.s, self.judge, index, self.config.weights, self.moves.banned)
         best = scorer.best()
         if best is None and index < len(self.items) - 1:
             self._skip_open('nothing unexplored is left for it; only the goal is searched now')
@@ -288,6 +273,26 @@ class _Turn:
             return back
         return self._record(Goto(viewpoint=best.view.id), f'clause {index + 1}: {best.reason}')
 
+    def _look_again(self, index: int) -> DecisionRecord | None:
+        """Look once more from within the room that the route led into: detectors miss things."""
+        entered = room_entered(self.s, self.judge, index)
+        if entered is None or entered != self.s.room or not self.items[index].landmarks:
+            return None
+        start = self.judge.start_of(index)
+        inside = [w for w in self.s.waypoints if self.s.room_of_waypoint(w.id) == entered]
+        if sum(w.id >= start for w in inside) > 1:
+            return None
+        around = [o for o in self.s.contents(entered) if self.s.seen_now(o) is not None]
+        if not around:
+            return None
+        far = max(around, key=lambda o: (surface_distance(self.s.xy, o), -o.id))
+        if surface_distance(self.s.xy, far) < 1.2:
+            return None
+        move = self.moves.towards(far, allow_far=False)
+        if move is None:
+            return None
+        return self._record(move, f'looks again from within this room, at the {far.category}')
+
     def _backtrack(self, viewpoint: str, reason: str) -> DecisionRecord | None:
         """Return to the waypoint that saw the chosen opening where the branch since then is empty.
 
@@ -297,7 +302,7 @@ class _Turn:
         if view is None or view.path_length < 6.0 or self.s.here - view.seen_from < 3:
             return None
         origin = next((w for w in self.s.waypoints if w.id == view.seen_from), None)
-        if origin is None or self._is_banned(Backtrack(waypoint=origin.id)):
+        if origin is None or self.moves.is_banned(Backtrack(waypoint=origin.id)):
             return None
         gap = float(np.hypot(origin.x - self.s.xy[0], origin.y - self.s.xy[1]))
         if gap < 4.0 or math.hypot(origin.x - view.x, origin.y - view.y) > 4.0:
@@ -314,61 +319,6 @@ class _Turn:
             f'({len(self.s.waypoints)} waypoints, {len(self.s.things)} objects seen)'
         )
         return self._record(Stop(), why, failure=why)
-
-    # ------------------------------------------------------------------- motion
-
-    def _is_banned(self, action: Go | MoveTo | Goto | Backtrack) -> bool:
-        return describe_action(action) in self.banned
-
-    def _towards(self, thing: ObjectState, *, allow_far: bool) -> Go | MoveTo | Goto | None:
-        """Return the first move towards an object that was not refused, or None."""
-        near = surface_distance(self.s.xy, thing)
-        detection = self.s.seen_now(thing)
-        if detection is not None:
-            for action in self._visible_moves(detection):
-                if not self._is_banned(action):
-                    return action
-        if not allow_far and detection is None:
-            return None
-        target = np.asarray(thing.position, dtype=float)[:2]
-        best: tuple[float, str] | None = None
-        for view in self.c.graph.viewpoints:
-            xy = np.array([view.x, view.y])
-            if not math.isfinite(view.path_length) or view.path_length < 0.3:
-                continue
-            if np.hypot(*(xy - self.s.xy)) < 0.3 or self._is_banned(Goto(viewpoint=view.id)):
-                continue
-            if view.is_visited and self._times(Goto(viewpoint=view.id)) >= 2:
-                continue
-            gap = surface_distance(xy, thing)
-            walls = len(self.s.crossed(xy, target))
-            cost = gap + 1.5 * walls + 0.15 * view.path_length
-            if view.id == f'w{thing.best_view[0]}':
-                cost -= 2.0  # from there it was seen
-            elif gap + 1.5 * walls > near - 0.3 and not (
-                detection is None and walls == 0 and gap < 3.0
-            ):
-                continue
-            if best is None or (cost, view.id) < best:
-                best = (cost, view.id)
-        return Goto(viewpoint=best[1]) if best else None
-
-    def _times(self, action: Goto) -> int:
-        """Return how often an action was taken before."""
-        text = describe_action(action)
-        return sum(1 for note in self.c.history if note.action == text)
-
-    def _visible_moves(self, detection: Detection) -> list[Go | MoveTo]:
-        views = self.c.panorama.views
-        moves: list[Go | MoveTo] = [Go(view=detection.view, target=detection.category)]
-        if detection.view < len(views):
-            camera = views[detection.view].camera
-            left, _, right, bottom = detection.box_xyxy
-            middle = min(max(0.5 * (left + right) / camera.width, 0.02), 0.98)
-            for below in (0.03, 0.10):
-                row = min(bottom / camera.height + below, 0.97)
-                moves.append(MoveTo(view=detection.view, u=round(middle, 3), v=round(row, 3)))
-        return moves
 
     # ------------------------------------------------------------------- record
 
