@@ -30,6 +30,16 @@ from vln_nodes.calls import Caller, NoAnswer
 from vln_nodes.motion_gate import MotionGate
 
 _TIMEOUT = 20.0
+# Ends of a turn after which nobody should go on as if the robot merely stood in the way.
+_NO_TURN = frozenset(
+    (
+        MotionCode.CANCELLED,
+        MotionCode.EMERGENCY_STOP,
+        MotionCode.SAFETY_LOST,
+        MotionCode.STALE_INPUT,
+        MotionCode.NOT_READY,
+    )
+)
 
 
 class RosLegs:
@@ -148,21 +158,32 @@ class RosEyes:
             self._arrived.notify_all()
 
     def look_around(self, landmarks: Sequence[str]) -> Panorama:
-        """Take N views, the last turn bringing the robot back to its heading."""
+        """Take N views, the last turn bringing the robot back to its heading.
+
+        A turn that fails ends the look-around: the views there are make an incomplete panorama.
+        """
         first = self._take(0, 0, 0.0, landmarks)
         count = num_views(first.hfov)
         step = 2.0 * math.pi / count
         answer = first
         for index in range(1, count):
-            self._turn(step, index)
+            if not self._turn(step, index):
+                answer = self._take(index, index, index * step, landmarks)
+                return self._panorama(answer.panorama_id)
             answer = self._take(index, count, index * step, landmarks)
         self._turn(step, count)
         return self._panorama(answer.panorama_id)
 
-    def _turn(self, angle: float, number: int) -> None:
+    def _turn(self, angle: float, number: int) -> bool:
+        """Turn; tell whether the robot faces where it should.
+
+        Raises:
+            PerceptionError: Not the floor kept it from turning: pictures would not help.
+        """
         outcome = self._legs.spin(angle)
-        if not outcome.reached:
+        if outcome.code in _NO_TURN:
             raise PerceptionError(f'turn {number} of the look-around failed: {outcome.message}')
+        return outcome.reached
 
     def _take(
         self, index: int, count: int, yaw: float, landmarks: Sequence[str]
