@@ -75,6 +75,12 @@ def large_store(
             store.graph.places.connect(k - side, k, _SPACING, 0)
         for _ in range(objects_per_place):
             _add_object(store, k, np.array([*(rng.normal((x, y), 0.7)), 0.4]), rng)
+    # Floor seen everywhere, so that lines of sight are looked up as in a building.
+    edge = round((_SPACING * side + 8.0) / store.space.cell)
+    first = round(-4.0 / store.space.cell)
+    store.space.restore(
+        np.full((edge, edge), -2, np.int8), np.ones((edge, edge), np.bool_), (first, first)
+    )
     store._save('build', f'{places} places')
     return store
 
@@ -102,7 +108,7 @@ def random_look(
         )
         for k in range(10)
     ]
-    return _look(number, pose, found, num_views=4), pose
+    return _look(number, pose, found, num_views=4, camera=_CAMERA), pose
 
 
 def update_graph(
@@ -136,18 +142,23 @@ def _detection(
 
 
 def _look(
-    number: int, pose: tuple[float, float, float], found: Sequence[Detection], num_views: int = 1
+    number: int,
+    pose: tuple[float, float, float],
+    found: Sequence[Detection],
+    num_views: int = 1,
+    camera: PinholeCamera = _TINY,
 ) -> Panorama:
-    """Return a panorama without depth, so that only the graph has work."""
+    """Return a panorama whose depth is unknown, so that only the graph has work."""
     tform = planar_tform(*pose)
-    rgb = np.zeros((6, 8, 3), np.uint8)
+    rgb = np.zeros((camera.height, camera.width, 3), np.uint8)
+    depth = np.full((camera.height, camera.width), np.nan, np.float32)
     views = tuple(
         View(
             k,
             2 * math.pi * k / num_views,
             rgb,
-            np.full((6, 8), np.nan, np.float32),
-            _TINY,
+            depth,
+            camera,
             planar_tform(pose[0], pose[1], pose[2] + 2 * math.pi * k / num_views) @ _MOUNT,
             number,
         )

@@ -9,6 +9,7 @@ instructions read it. Room types are the 27 of Matterport3D plus ``corridor`` as
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # canonical category -> (synonyms, room types where it is typical, strongest first)
 OBJECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -144,6 +145,7 @@ def canonical_room(label: str) -> str | None:
     return _lookup(_ROOM_OF, label)
 
 
+@lru_cache(maxsize=4096)
 def category_of(label: str) -> str:
     """Return the canonical category, or the label itself in plain lower case."""
     return canonical_object(label) or _plain(label)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from vln_core.context import ObjectState
-from vln_core.geometry.transforms import apply, inverse
+from vln_core.memory.absence import HOLLOW, looked_at
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.spatial_hash import SpatialHash
 from vln_core.memory.state_list import StateList
@@ -20,11 +21,7 @@ from vln_core.observation import View
 from vln_core.vocabulary import category_of
 
 # Fused positions never become surer than this: surfaces seen differ from side to side.
-_MIN_VARIANCE = 0.03**2
-# One looks through these by nature, so seeing what is behind says nothing.
-HOLLOW = frozenset({'doorway', 'window', 'mirror', 'stairs'})
-# Where an object's depth is sampled, in columns and rows around its centre.
-_NINE = np.array([(a, b) for a in (-1.0, 0.0, 1.0) for b in (-1.0, 0.0, 1.0)])
+_FLOOR: NDArray[np.float64] = np.eye(3) * 0.03**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,27 +137,34 @@ class ObjectStore:
         gate = np.maximum(config.association_floor, config.association_size * size)
         return np.minimum(gate, config.association_cap)
 
+    def _alike(self, x: float, y: float, radius: float, category: str) -> list[int]:
+        """Return the objects of a category in the cells that a disc touches, rising."""
+        nodes = self.nodes
+        return sorted(i for i in self.hash.near(x, y, radius) if nodes[i].category == category)
+
     def _assign(self, sightings: list[Sighting]) -> dict[int, int]:
         reach = max(self._config.association_cap, self._config.doorway_distance)
-        candidates = [
-            [
-                int(i)
-                for i in self.near(float(s.position[0]), float(s.position[1]), reach)
-                if self.nodes[int(i)].category == s.category
-            ]
-            for s in sightings
-        ]
-        columns = sorted({i for ids in candidates for i in ids})
+        columns = sorted(
+            {
+                i
+                for s in sightings
+                for i in self._alike(float(s.position[0]), float(s.position[1]), reach, s.category)
+            }
+        )
         if not columns:
             return {}
         ids = np.array(columns, np.int64)
         forbidden = 1e6
         cost = np.full((len(sightings), len(ids)), forbidden)
+        spots = self.positions[ids]
         for row, sighting in enumerate(sightings):
             # On the ground: heights of visible centres depend on what hides the lower part.
-            gap = np.hypot(*(self.positions[ids, :2] - sighting.position[:2]).T)
-            ratio = gap / self._gate(ids, sighting)
+            x, y, _ = sighting.position
+            ratio = np.hypot(spots[:, 0] - x, spots[:, 1] - y) / self._gate(ids, sighting)
             cost[row] = np.where(ratio <= 1.0, ratio, forbidden)
+        if len(sightings) == 1:
+            best = int(cost[0].argmin())
+            return {0: columns[best]} if cost[0, best] < forbidden else {}
         rows, cols = linear_sum_assignment(cost)
         return {
             int(r): columns[int(c)]
@@ -178,7 +182,7 @@ class ObjectStore:
             last_step=step,
             descriptions=[sighting.label] if sighting.label != sighting.category else [],
         )
-        covariance = sighting.covariance + np.eye(3) * _MIN_VARIANCE
+        covariance = sighting.covariance + _FLOOR
         self.restore(node, sighting.position, sighting.extent, covariance)
         return node.id
 
@@ -189,15 +193,14 @@ class ObjectStore:
     def _fuse(self, object_id: int, sighting: Sighting, step: int) -> None:
         node = self.nodes[object_id]
         old = tuple(self.positions[object_id, :2])
-        # Inverse-variance fusion, floored so that a moved object can still be followed.
-        info_old = np.linalg.inv(self.covariances[object_id])
-        info_new = np.linalg.inv(sighting.covariance + np.eye(3) * _MIN_VARIANCE)
-        fused = np.linalg.inv(info_old + info_new)
-        self.positions[object_id] = fused @ (
-            info_old @ self.positions[object_id] + info_new @ sighting.position
-        )
-        floor = np.eye(3) * _MIN_VARIANCE
-        self.covariances[object_id] = fused if fused.trace() > floor.trace() else floor
+        # Inverse-variance fusion (in the form with one inverse), floored so that a moved object
+        # can still be followed.
+        known = self.covariances[object_id]
+        gain = known @ np.linalg.inv(known + sighting.covariance + _FLOOR)
+        self.positions[object_id] += gain @ (sighting.position - self.positions[object_id])
+        fused = known - gain @ known
+        fused = 0.5 * (fused + fused.T)
+        self.covariances[object_id] = fused if fused.trace() > _FLOOR.trace() else _FLOOR
         extent = self.extents[object_id]
         # Partial views are smaller than the object; masks that bleed are bigger.
         rate = np.where(sighting.extent > extent, 0.5, 0.1)
@@ -229,13 +232,13 @@ class ObjectStore:
             if object_id not in self.nodes:
                 continue
             x, y = map(float, self.positions[object_id, :2])
-            for other in map(int, self.near(x, y, 0.5 * self._config.association_floor)):
+            category = self.nodes[object_id].category
+            radius = 0.5 * self._config.association_floor
+            for other in self._alike(x, y, radius, category):
                 pair = (min(object_id, other), max(object_id, other))
-                if (
-                    other == object_id
-                    or self.nodes[other].category != self.nodes[object_id].category
-                    or other in self.apart.get(object_id, ())
-                ):
+                if other == object_id or other in self.apart.get(object_id, ()):
+                    continue
+                if math.hypot(*(self.positions[other, :2] - (x, y))) > radius:
                     continue
                 self._merge(*pair)
                 result[:] = [pair[0] if r == pair[1] else r for r in result]
@@ -296,10 +299,13 @@ class ObjectStore:
         )
         if not len(ids):
             return []
+        positions, halves = self.positions[ids], 0.5 * self.extents[ids].max(axis=1)
         worst = np.ones(len(ids))
         excused = np.zeros(len(ids), np.bool_)
         for view in views:
-            through, plain = self._looked_at(ids, view, global_tform_odom @ view.odom_tform_camera)
+            through, plain = looked_at(
+                positions, halves, view, global_tform_odom @ view.odom_tform_camera
+            )
             for k in np.flatnonzero(through | plain).tolist():
                 object_id = ids[k]
                 node = self.nodes[int(object_id)]
@@ -315,42 +321,6 @@ class ObjectStore:
             if node.confidence < config.prune_confidence:
                 ghosts.append(node.id)
         return ghosts
-
-    def _looked_at(
-        self, ids: NDArray[np.int64], view: View, global_tform_camera: NDArray[np.float64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return two (N,) masks: seen through where it was, and its spot in plain view."""
-        through, plain = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
-        camera = view.camera
-        points = apply(inverse(global_tform_camera), self.positions[ids])
-        half = 0.5 * self.extents[ids].max(axis=1)
-        z = points[:, 2]
-        ahead = z > 0.6
-        safe_z = np.where(ahead, z, 1.0)
-        u = camera.fx * points[:, 0] / safe_z + camera.cx
-        v = camera.fy * points[:, 1] / safe_z + camera.cy
-        margin = 0.06
-        inside = (
-            ahead
-            & (u > margin * camera.width)
-            & (u < (1 - margin) * camera.width)
-            & (v > margin * camera.height)
-            & (v < (1 - margin) * camera.height)
-            & (half * camera.fx / safe_z > 5.0)
-        )
-        shown = np.flatnonzero(inside)
-        if not len(shown):
-            return through, plain
-        u, v, z, half = u[shown], v[shown], z[shown], half[shown]
-        spread = np.clip(0.4 * half * camera.fx / z, 1.0, 30.0)
-        us = u[:, None] + _NINE[:, 0] * spread[:, None]
-        vs = v[:, None] + _NINE[:, 1] * spread[:, None]
-        columns = np.clip(np.rint(us), 0, camera.width - 1).astype(int)
-        rows = np.clip(np.rint(vs), 0, camera.height - 1).astype(int)
-        depth = view.depth[rows, columns]
-        through[shown] = (depth > (z + half + 0.3)[:, None]).sum(axis=1) >= 7
-        plain[shown] = (np.abs(depth - z[:, None]) <= (half + 0.3)[:, None]).sum(axis=1) >= 5
-        return through, plain
 
     def describe(self, object_id: int, words: str, attributes: Sequence[str]) -> None:
         """Add open-vocabulary words and count soft attributes."""

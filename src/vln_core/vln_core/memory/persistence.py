@@ -72,7 +72,7 @@ def _fields(node: object) -> dict[str, Any]:
 
 def _place(store: MemoryStore, node: PlaceNode) -> dict[str, Any]:
     data = _fields(node)
-    data['objects'] = sorted(node.objects)
+    del data['objects']  # each object says where it is
     data['failures'] = [_fields(note) for note in node.failures]
     data['poses'] = {
         str(a): [float(v) for v in store.graph.places.anchors[a]] for a in node.anchors
@@ -179,7 +179,6 @@ def _load(store: MemoryStore, journal: Journal) -> None:
         value = decode(row)
         poses = {int(k): tuple(v) for k, v in value.pop('poses').items()}
         value['failures'] = [FailureNote(**n) for n in value['failures']]
-        value['objects'] = set(value['objects'])
         places.restore(PlaceNode(**value), poses)
     for number, row in journal.rows('edge'):
         length, traversals = decode(row)
@@ -193,6 +192,8 @@ def _load(store: MemoryStore, journal: Journal) -> None:
         if value['place_distance'] is None:
             value['place_distance'] = float('inf')
         objects.restore(ObjectNode(**value), *geometry)
+        if value['place'] >= 0:
+            places.nodes[value['place']].objects.add(object_id)
     places.next_id, objects.next_id = episode['next_place'], episode['next_object']
     for _, row in journal.rows('frontier'):
         store.frontiers.restore(decode(row))

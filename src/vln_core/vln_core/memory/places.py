@@ -50,6 +50,7 @@ class PlaceStore:
         self.anchor_place: NDArray[np.int64] = np.zeros(64, np.int64)
         self._hash = SpatialHash(max(2.0 * cluster_distance, 0.5))
         self.dirty: set[int] = set()
+        self.stale: set[int] = set()
         self.dirty_edges: set[tuple[int, int]] = set()
         self._listed = StateList[PlaceState](self._state)
         self.agreement: Callable[[int], float] = lambda place: 0.0
@@ -58,6 +59,11 @@ class PlaceStore:
     def touch(self, place_id: int) -> None:
         """Mark a place as changed, for snapshots, retrieval and the journal."""
         self.dirty.add(place_id)
+        self.touch_around(place_id)
+
+    def touch_around(self, place_id: int) -> None:
+        """Mark that a place has other objects or neighbours, which the journal has elsewhere."""
+        self.stale.add(place_id)
         self._listed.touch(place_id)
 
     def near(self, x: float, y: float, radius: float) -> NDArray[np.int64]:
@@ -147,7 +153,7 @@ class PlaceStore:
             if other != keep:
                 self.connect(keep, other, data['length'], data['traversals'])
         for other in list(self.graph[gone]):
-            self.touch(other)
+            self.touch_around(other)
         self.graph.remove_node(gone)
         self._edges = None
         self.touch(gone)
@@ -165,8 +171,8 @@ class PlaceStore:
             data['traversals'] += traversals
         self._edges = None
         self.dirty_edges.add((min(a, b), max(a, b)))
-        self.touch(a)
-        self.touch(b)
+        self.touch_around(a)
+        self.touch_around(b)
 
     def neighbours(self, place_id: int) -> list[int]:
         """Return ids of connected places, rising."""

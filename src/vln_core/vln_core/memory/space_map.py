@@ -301,10 +301,10 @@ class SpaceMap:
         ends_xy: NDArray[np.float64],
         skip: float | NDArray = 0.0,
     ) -> NDArray[np.bool_]:
-        """Return (N,) bool: is the straight line from one point to each end free of obstacles.
+        """Return (N,) bool: is the straight line from start to each end free of obstacles.
 
         Args:
-            start_xy: (2,) metres.
+            start_xy: (2,) metres, or (N, 2) for a start of each.
             ends_xy: (N, 2) metres.
             skip: Length before each end that is not tested, metres; scalar or (N,).
         """
@@ -316,7 +316,7 @@ class SpaceMap:
         length = np.hypot(delta[:, 0], delta[:, 1])
         steps = int(length.max() / (0.5 * self.cell)) + 2
         ranges = np.linspace(0.0, 1.0, steps)
-        points = start + delta[:, None, :] * ranges[None, :, None]
+        points = start.reshape(-1, 1, 2) + delta[:, None, :] * ranges[None, :, None]
         cells = self.cells_of(points.reshape(-1, 2))
         inside = self.inside(cells)
         cells[~inside] = 0

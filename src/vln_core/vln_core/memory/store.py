@@ -127,9 +127,10 @@ class MemoryStore(MemoryState):
 
     def _forget_changes(self) -> None:
         places = self.graph.places
-        self._stale |= places.dirty
+        self._stale |= places.stale
         for changed in (
             places.dirty,
+            places.stale,
             places.dirty_edges,
             self.graph.objects.dirty,
             self.frontiers.dirty,

@@ -21,7 +21,8 @@ from vln_core.observation import Detection, View
 from vln_core.system2.record import WorldNotes
 from vln_core.vocabulary import canonical_room, category_of
 
-_FALLBACK_SIGMA = 0.2
+_FALLBACK: NDArray[np.float64] = np.eye(3) * 0.2**2  # of a detection without covariance, m^2
+_NUM_CHOICES = 6  # nearest anchors tried for an object
 
 
 class WorldGraphStore:
@@ -66,22 +67,21 @@ class WorldGraphStore:
         self, detections: Sequence[Detection], global_tform_odom: NDArray[np.float64]
     ) -> list[Sighting]:
         """Turn detections with a position into sightings of the global frame."""
+        placed = [d for d in detections if d.position_odom is not None]
+        if not placed:
+            return []
         rotation = global_tform_odom[:3, :3]
+        positions = np.array([d.position_odom for d in placed], float) @ rotation.T
+        positions += global_tform_odom[:3, 3]
+        covariances = np.array(
+            [_FALLBACK if d.covariance is None else d.covariance for d in placed], float
+        )
+        covariances = rotation @ covariances @ rotation.T
+        nothing = np.zeros(3)
+        extents = np.array([nothing if d.extent is None else d.extent for d in placed], float)
+        extents = extents @ np.abs(rotation).T
         result = []
-        for detection in detections:
-            if detection.position_odom is None:
-                continue
-            position = (
-                rotation @ np.asarray(detection.position_odom, float) + global_tform_odom[:3, 3]
-            )
-            covariance = (
-                np.eye(3) * _FALLBACK_SIGMA**2
-                if detection.covariance is None
-                else rotation @ np.asarray(detection.covariance, float) @ rotation.T
-            )
-            extent = (
-                np.zeros(3) if detection.extent is None else np.asarray(detection.extent, float)
-            )
+        for k, detection in enumerate(placed):
             left, top, right, bottom = detection.box_xyxy
             result.append(
                 Sighting(
@@ -89,9 +89,9 @@ class WorldGraphStore:
                     category_of(detection.category),
                     detection.label,
                     float(detection.score),
-                    position,
-                    covariance,
-                    np.abs(rotation) @ extent,
+                    positions[k],
+                    covariances[k],
+                    extents[k],
                     max(0.0, right - left) * max(0.0, bottom - top),
                 )
             )
@@ -125,69 +125,75 @@ class WorldGraphStore:
         self.objects.remove(object_id)
         if place in self.places.nodes:
             self.places.nodes[place].objects.discard(object_id)
-            self.places.touch(place)
+            self.places.touch_around(place)
 
     def _contain(self, seen: list[int], base_xy: tuple[float, float], space: SpaceMap) -> None:
         """Put objects into the place with the nearest anchor that has a free line to them."""
         around = self.objects.near(*base_xy, self._config.containment_distance)
-        gaps = np.hypot(*(self.objects.positions[around, :2] - base_xy).T)
+        spots = self.objects.positions[around]
+        gaps = np.hypot(spots[:, 0] - base_xy[0], spots[:, 1] - base_xy[1])
+        nodes = self.objects.nodes
         # Of the others only those can change that the new anchor is nearer to than their own.
         closer = {
-            int(i)
-            for i, gap in zip(around, gaps, strict=True)
-            if gap < self.objects.nodes[int(i)].place_distance - 1e-6
+            i
+            for i, gap in zip(around.tolist(), gaps.tolist(), strict=True)
+            if gap < nodes[i].place_distance - 1e-6
         }
-        changed = sorted((closer | set(seen)) & self.objects.nodes.keys())
+        changed = sorted((closer | set(seen)) & nodes.keys())
         for gone, place in self.objects.merged:
             if place in self.places.nodes:
                 self.places.nodes[place].objects.discard(gone)
-                self.places.touch(place)
+                self.places.touch_around(place)
         self.objects.merged.clear()
-        for object_id in changed:
-            self._place_object(object_id, space)
+        self._place_objects(changed, space)
 
-    def _place_object(self, object_id: int, space: SpaceMap) -> None:
-        node = self.objects.nodes[object_id]
+    def _place_objects(self, changed: list[int], space: SpaceMap) -> None:
+        """Choose the place of each object; all lines to anchors are tested in one go."""
+        choices = [self._anchors_around(i) for i in changed]
+        counts = [len(anchors) for anchors, _ in choices]
+        if not sum(counts):
+            return
+        ids = np.array(changed, np.int64)
+        skips = 0.5 * self.objects.extents[ids, :2].max(axis=1) + 0.3
+        starts = self.places.anchors[np.concatenate([a for a, _ in choices]), :2]
+        ends = np.repeat(self.objects.positions[ids, :2], counts, axis=0)
+        is_open = space.lines_free(starts, ends, np.repeat(skips, counts))
+        first = 0
+        for object_id, (anchors, gaps), count in zip(changed, choices, counts, strict=True):
+            if count:
+                free = is_open[first : first + count]
+                pick = int(free.argmax())  # anchors come nearest first
+                self._put(object_id, int(anchors[pick]), float(gaps[pick]), bool(free[pick]))
+            first += count
+
+    def _anchors_around(self, object_id: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the anchors that may contain an object, nearest first, and their distances."""
         x, y = map(float, self.objects.positions[object_id, :2])
         near = self.places.near(x, y, self._config.containment_distance)
-        is_behind_wall = False
         if not len(near):
             # Seen from afar: its nearest anchor is the robot's own, with little confidence.
             near = self.places.near(x, y, 2.5 * self._config.containment_distance)
-            if not len(near):
-                return
-        gaps = np.hypot(*(self.places.anchors[near, :2] - (x, y)).T)
-        order = np.argsort(gaps, kind='stable')[:6]
-        skip = 0.5 * float(self.objects.extents[object_id, :2].max()) + 0.3
-        is_open = space.lines_free(np.array([x, y]), self.places.anchors[near[order], :2])
-        if not is_open.all():
-            ends = np.broadcast_to(np.array([x, y]), (1, 2))
-            is_open = np.array(
-                [
-                    bool(space.lines_free(self.places.anchors[a, :2], ends, skip)[0])
-                    for a in near[order]
-                ]
-            )
-        if is_open.any():
-            pick = int(order[int(np.argmax(is_open))])
-        else:
-            pick, is_behind_wall = int(order[0]), True
-        place = int(self.places.anchor_place[near[pick]])
-        containment = math.exp(-((float(gaps[pick]) / 3.0) ** 2)) * (
-            0.3 if is_behind_wall else 1.0
-        )
+        spots = self.places.anchors[near]
+        gaps = np.hypot(spots[:, 0] - x, spots[:, 1] - y)
+        order = gaps.argsort(kind='stable')[:_NUM_CHOICES]
+        return near[order], gaps[order]
+
+    def _put(self, object_id: int, anchor: int, gap: float, is_in_sight: bool) -> None:
+        node = self.objects.nodes[object_id]
+        place = int(self.places.anchor_place[anchor])
+        containment = math.exp(-((gap / 3.0) ** 2)) * (1.0 if is_in_sight else 0.3)
         if node.place == place and abs(node.containment - containment) < 1e-12:
             return
         if node.place != place:
             old = self.places.nodes.get(node.place)
             if old is not None:
                 old.objects.discard(object_id)
-                self.places.touch(old.id)
+                self.places.touch_around(old.id)
             self.places.nodes[place].objects.add(object_id)
-        self.places.touch(place)
+        self.places.touch_around(place)
         node.place, node.containment = place, containment
         # A place behind a wall is a makeshift: any anchor with a free line is better.
-        node.place_distance = float('inf') if is_behind_wall else float(gaps[pick])
+        node.place_distance = gap if is_in_sight else math.inf
         self.objects.touch(object_id)
 
     def place_of_anchor(self, anchor: int) -> int:
