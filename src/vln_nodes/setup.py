@@ -4,7 +4,7 @@
 
 from setuptools import find_packages, setup
 
-NODES = ('perception', 'memory', 'system1', 'system2', 'controller', 'safety')
+NODES = ('perception', 'memory', 'system1', 'system2', 'controller', 'safety', 'record')
 
 setup(
     name='vln_nodes',
@@ -25,6 +25,7 @@ setup(
         'console_scripts': [
             *(f'{name}_node = vln_nodes.entry:{name}' for name in NODES),
             'light_nodes = vln_nodes.entry:light_nodes',
+            'lifecycle_manager = vln_nodes.entry:lifecycle_manager',
         ]
     },
 )

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle.node import LifecycleNodeMixin
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import ReliabilityPolicy
@@ -23,6 +26,9 @@ from vln_core.errors import ConfigError
 from vln_nodes import qos
 from vln_nodes.heartbeat import HeartbeatPublisher
 
+_MANAGED = ParameterDescriptor(
+    description='Whether a lifecycle manager configures and activates this node.', read_only=True
+)
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 
 
@@ -31,8 +37,14 @@ def steady_now() -> float:
     return STEADY.now().nanoseconds * 1e-9
 
 
-class StackNode(Node):
-    """A node that is alone under its name, shows that it lives, and says how it is."""
+class StackNode(LifecycleNodeMixin, Node):
+    """A node that is alone under its name, shows that it lives, and says how it is.
+
+    With the parameter ``managed`` it has the services of a lifecycle node and sends heartbeats
+    only while it is active: safety lets nothing move until the lifecycle manager has activated
+    all nodes. Everything is made in the constructor, so that configuring finds it ready. Without
+    ``managed`` there are no such services, which would cost time in every wait.
+    """
 
     def __init__(self, name: str) -> None:
         """Create the node.
@@ -40,9 +52,13 @@ class StackNode(Node):
         Raises:
             ConfigError: A node of this name runs already on this machine in this ROS domain.
         """
-        super().__init__(name)
+        Node.__init__(self, name)
+        self.has_failed = False
         self._claim = claim_name(self.get_fully_qualified_name())
         self._heartbeat = HeartbeatPublisher(self)
+        if self.declare_parameter('managed', False, _MANAGED).value:
+            self._heartbeat.is_enabled = False
+            LifecycleNodeMixin.__init__(self)
         self._health = DiagnosticStatus(
             name=self.get_fully_qualified_name(), hardware_id='none', message='starting'
         )
@@ -84,6 +100,30 @@ class StackNode(Node):
         message = DiagnosticArray(status=[self._health])
         message.header.stamp = self.get_clock().now().to_msg()
         self._health_publisher.publish(message)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin to send heartbeats."""
+        self._heartbeat.is_enabled = True
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send no more heartbeats, whereupon the robot stands."""
+        self._heartbeat.is_enabled = False
+        return super().on_deactivate(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Fall silent for good; the process ends with a signal."""
+        self._heartbeat.is_enabled = False
+        return super().on_shutdown(state)
+
+    def destroy_node(self) -> None:
+        """Fall silent, then give back what the node holds."""
+        self._heartbeat.close()
+        super().destroy_node()
+
+    def fail(self) -> None:
+        """End this process with exit code 1 soon; may be called from any thread."""
+        self.has_failed = True
 
     def halt(self) -> None:
         """Do what a signal demands at once; in the main thread, while callbacks still run."""

@@ -17,8 +17,10 @@ import yaml
 
 from vln_nodes import parameters
 from vln_nodes.controller_node import ControllerParameters
+from vln_nodes.lifecycle_manager import LifecycleParameters
 from vln_nodes.memory_node import MemoryParameters
 from vln_nodes.perception_node import PerceptionParameters
+from vln_nodes.record_node import RecordParameters
 from vln_nodes.safety_node import SafetyParameters
 from vln_nodes.system1_node import System1Parameters
 from vln_nodes.system2_node import System2Parameters
@@ -40,7 +42,8 @@ SIMULATION: Values = {
 # Set by launch arguments, which a file would contradict: rcl lets the file win in a process of
 # several nodes.
 BY_LAUNCH = frozenset(
-    'lockstep planner sim scene seed simulated.seed enable_stamped_cmd_vel'.split()
+    'lockstep planner sim scene seed simulated.seed enable_stamped_cmd_vel '
+    'host port tls_certificate tls_key folder'.split()
 )
 
 
@@ -53,7 +56,12 @@ def nodes(*, with_bridge: bool) -> dict[str, Any]:
         'system2': System2Parameters(),
         'controller': ControllerParameters(),
         'safety': SafetyParameters(),
+        'lifecycle_manager': LifecycleParameters(),
+        'recorder': RecordParameters(),
     }
+    from vln_monitor.config import MonitorConfig  # a package above this one
+
+    found['monitor'] = MonitorConfig()
     if with_bridge:
         from vln_sim_bridge.bridge_config import BridgeConfig
 

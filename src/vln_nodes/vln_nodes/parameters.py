@@ -14,7 +14,7 @@ import difflib
 import inspect
 import re
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -27,8 +27,8 @@ from vln_core.errors import ConfigError
 T = TypeVar('T')
 _FLOAT_MAX = 1.7976931348623157e308
 _INT_MAX = 2**63 - 1
-# Declared by rclpy or by QoS overrides, not by a configuration.
-_FOREIGN = re.compile(r'use_sim_time$|qos_overrides\.|start_type_description_service$')
+# Declared by rclpy, by QoS overrides or by every node, not by a configuration.
+_FOREIGN = re.compile(r'use_sim_time$|managed$|qos_overrides\.|start_type_description_service$')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +94,22 @@ def load(node: Node, defaults: T) -> T:
         return _rebuild(defaults, values, '')
     except (TypeError, ValueError) as error:
         raise ConfigError(f'parameters of {node.get_name()}: {error}') from error
+
+
+def from_values(defaults: T, values: Mapping[str, Any]) -> T:
+    """Return a configuration from parameters by name, without a node.
+
+    Names that the configuration does not have are left out: they belong to another version.
+
+    Raises:
+        ConfigError: A value does not fit.
+    """
+    known = {row.name for row in rows(defaults)}
+    given = {name: value for name, value in values.items() if name in known}
+    try:
+        return typing.cast(T, _rebuild(defaults, given, ''))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f'parameters of {type(defaults).__name__}: {error}') from error
 
 
 def markdown_table(node_name: str, config: Any) -> str:

@@ -72,7 +72,9 @@ TOPICS: tuple[Topic, ...] = (
     Topic('sim/ground_truth', 'vln_interfaces/GroundTruth', 'sim_bridge', VISUAL),
     Topic('velocity_command', 'vln_interfaces/VelocityCommand', 'controller', COMMAND,
           'depth 10 in lock-step'),
-    Topic('teleop/velocity_command', 'vln_interfaces/VelocityCommand', 'teleop', COMMAND),
+    Topic('teleop/velocity_command', 'vln_interfaces/VelocityCommand', 'teleop, monitor', COMMAND),
+    Topic('emergency_stop', 'std_msgs/Bool', 'monitor', COMMAND,
+          'true latches the stop, as the service does'),
     Topic('cmd_vel', 'geometry_msgs/TwistStamped', 'safety', COMMAND,
           'Twist with enable_stamped_cmd_vel:=false'),
     Topic('safety_status', 'vln_interfaces/SafetyStatus', 'safety', LATCHED),
@@ -88,6 +90,8 @@ TOPICS: tuple[Topic, ...] = (
     Topic('traversability', 'nav_msgs/OccupancyGrid', 'controller', VISUAL),
     Topic('plan', 'nav_msgs/Path', 'controller', LATCHED),
     Topic('decisions', 'vln_interfaces/DecisionRecord', 'system2', EVENTS),
+    Topic('model_calls', 'std_msgs/String', 'system2', EVENTS,
+          'JSON: what a model was asked and answered; for records'),
     Topic('diagnostics', 'diagnostic_msgs/DiagnosticArray', 'every node', EVENTS),
 )  # fmt: skip
 

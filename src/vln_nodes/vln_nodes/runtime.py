@@ -177,6 +177,9 @@ class _Runner:
         try:
             while not self._stop.is_set():
                 self._executor.spin_once(timeout_sec=0.2)
+                if self._node.has_failed:
+                    self._code = 1
+                    break
         except ExternalShutdownException:
             pass
         except VlnError as error:

@@ -13,6 +13,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
+from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
 from vln_core.errors import ConfigError
@@ -36,6 +37,7 @@ from vln_nodes import memory_conversions, parameters, qos, runtime
 from vln_nodes.adapters import RosEyes, RosLegs, RosMemory, RosPointer
 from vln_nodes.base import StackNode
 from vln_nodes.calls import Caller
+from vln_nodes.model_calls import PublishedTranscript
 from vln_nodes.motion_gate import MotionGate
 from vln_nodes.parameters import parameter
 
@@ -57,8 +59,17 @@ class System2Parameters:
     outage: OutageConfig = field(default_factory=OutageConfig)
 
 
-def make_planner(config: System2Parameters, is_cancelled: Callable[[], bool]) -> Brain:
+def make_planner(
+    config: System2Parameters,
+    is_cancelled: Callable[[], bool],
+    transcript: Transcript | None = None,
+) -> Brain:
     """Return the planner that the parameters choose.
+
+    Args:
+        config: Parameters.
+        is_cancelled: Asked while waiting for a model.
+        transcript: Where exchanges go; None: into the folder of the parameters.
 
     Raises:
         ConfigError: The mode is unknown, or asks for a model and none is named.
@@ -70,7 +81,8 @@ def make_planner(config: System2Parameters, is_cancelled: Callable[[], bool]) ->
             f"planner mode '{config.planner}' asks a model: name one in system2's parameter "
             'model.model and its endpoint in model.base_url, or choose planner:=rules'
         )
-    transcript = Transcript(Path(config.transcript)) if config.transcript else None
+    if transcript is None and config.transcript:
+        transcript = Transcript(Path(config.transcript))
     client = ModelClient(
         config.model, budget=config.budget, transcript=transcript, is_cancelled=is_cancelled
     )
@@ -98,7 +110,9 @@ class System2Node(StackNode):
         self._navigator = Navigator(
             eyes,
             self._memory,
-            make_planner(self._config, lambda: self._caller.token.is_cancelled),
+            make_planner(
+                self._config, lambda: self._caller.token.is_cancelled, self._transcript()
+            ),
             pointer,
             legs,
             self._config.navigator,
@@ -122,6 +136,13 @@ class System2Node(StackNode):
             callback_group=ReentrantCallbackGroup(),
             goal_callback=self._on_goal,
             cancel_callback=self._on_cancel,
+        )
+
+    def _transcript(self) -> Transcript:
+        calls = self.create_publisher(String, 'model_calls', qos.EVENTS)
+        folder = Path(self._config.transcript) if self._config.transcript else None
+        return PublishedTranscript(
+            folder, lambda text: calls.publish(String(data=text)), lambda: self._memory.episode_id
         )
 
     def _on_goal(self, goal: Navigate.Goal) -> GoalResponse:
