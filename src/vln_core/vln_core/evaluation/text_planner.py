@@ -98,9 +98,10 @@ class LinearTextPlanner:
         choices = [choice for choice in choices if choice.is_stop or not must_stop]
         scores = [self.score(choice) for choice in choices]
         best = max(range(len(choices)), key=lambda number: (scores[number], -number))
-        return TextDecision(choices[best], scores[best], self._explain(choices[best]))
+        return TextDecision(choices[best], scores[best], self.explain(choices[best]))
 
-    def _explain(self, choice: Choice) -> str:
+    def explain(self, choice: Choice) -> str:
+        """Return the features that speak most for or against a choice, with their shares."""
         parts = [
             (self.weights.choice.get(name, 0.0) * value, name)
             for name, value in choice.features.items()

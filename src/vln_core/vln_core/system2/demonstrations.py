@@ -20,6 +20,7 @@ from vln_core.errors import ConfigError
 from vln_core.memory.encoders import SentenceEncoder
 from vln_core.vocabulary import canonical_room, room_names
 
+MAX_CHARACTERS = 2900
 _WORD = re.compile(r'[a-z]+')
 
 
@@ -58,11 +59,19 @@ class Demonstration:
     explained_by: str
     source: str
 
-    def text(self) -> str:
-        """Return the example as a prompt shows it."""
+    def text(self, limit: int = MAX_CHARACTERS) -> str:
+        """Return the example as a prompt shows it.
+
+        Args:
+            limit: Characters it may take; what was known is shortened, equally in all steps, so
+                that every choice and its reason stay.
+        """
+        own = sum(len(step.choice) + len(step.explanation) + 60 for step in self.steps)
+        spare = limit - own - len(self.instruction) - 60
+        share = max(40, spare // max(1, len(self.steps)))
         lines = [f'Destination room: {self.room_type}', f'Instruction: {self.instruction}']
         for number, step in enumerate(self.steps, 1):
-            lines.append(f'Step {number}. Known: {step.known}')
+            lines.append(f'Step {number}. Known: {_shortened(step.known, share)}')
             lines.append(f'  Thought: {step.explanation}')
             lines.append(f'  Choice: {step.choice}')
         return '\n'.join(lines)
@@ -73,6 +82,10 @@ class Demonstration:
         path = folder / f'{self.room_type.replace(" ", "_")}.json'
         path.write_text(json.dumps(asdict(self), indent=2) + '\n', encoding='utf-8')
         return path
+
+
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 4].rsplit(' ', 1)[0] + ' ...'
 
 
 def load_demonstrations(folder: Path) -> list[Demonstration]:
@@ -95,16 +108,27 @@ def load_demonstrations(folder: Path) -> list[Demonstration]:
     return found
 
 
-def first_room(instruction: str) -> str:
-    """Return the canonical type of the first room noun of an instruction, or ''."""
+def rooms_named(instruction: str) -> list[str]:
+    """Return the canonical types of the room nouns of an instruction, in order of mention."""
     words = _WORD.findall(instruction.lower())
     names = room_names()
-    for start in range(len(words)):
+    found: list[str] = []
+    start = 0
+    while start < len(words):
         for length in (3, 2, 1):
             name = names.get(' '.join(words[start : start + length]))
-            if name is not None and start + length <= len(words):
-                return name
-    return ''
+            if name is not None:
+                found.append(name)
+                start += length
+                break
+        else:
+            start += 1
+    return found
+
+
+def first_room(instruction: str) -> str:
+    """Return the canonical type of the first room noun of an instruction, or ''."""
+    return next(iter(rooms_named(instruction)), '')
 
 
 class DemonstrationStore:
