@@ -82,7 +82,7 @@ class Walker:
 
     @property
     def velocity(self) -> tuple[float, float]:
-        """Commanded last, m/s and rad/s."""
+        """Of the wheels, m/s and rad/s."""
         return self._velocity
 
     def look_around(self, num_views: int = 8) -> Panorama:
@@ -110,8 +110,12 @@ class Walker:
             command = self.controller.update(self.stamp, self.simulator.odometry(), self._velocity)
             if command.outcome is not None:
                 return command.outcome
-            self.simulator.step(command.v, command.w, TICK)
-            self._velocity = (command.v, command.w)
+            # A base cannot stop at once: it brakes with what the controller was told of it.
+            brake = self.controller.config.emergency_deceleration * TICK
+            slowed = abs(self._velocity[0]) - brake
+            v = command.v if abs(command.v) > slowed else math.copysign(slowed, self._velocity[0])
+            self.simulator.step(v, command.w, TICK)
+            self._velocity = (v, command.w)
             self.tick += 1
             self.on_tick()
 

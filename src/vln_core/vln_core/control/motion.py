@@ -7,131 +7,24 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vln_core.control.fast_marching import PlannerConfig, SearchSpace, plan, straight_path
-from vln_core.control.follower import FollowerConfig, PathFollower, RateLimiter, turn_rate
-from vln_core.control.guard import Guard
-from vln_core.control.pixel_goal import PixelGoalConfig, Refusal, corridor_block, pixel_goal
-from vln_core.control.recovery import RecoveryConfig, RecoveryMonitor
-from vln_core.control.route import Route
-from vln_core.control.traversability import TraversabilityConfig, TraversabilityGrid
-from vln_core.errors import ConfigError
+from vln_core.control import replanning
+from vln_core.control.follower import PathFollower, turn_rate
+from vln_core.control.motion_config import MotionConfig
+from vln_core.control.motion_goal import Command, Goal, Mode, Pose
+from vln_core.control.recovery import RecoveryMonitor
+from vln_core.control.traversability import UNKNOWN, TraversabilityGrid
+from vln_core.control.wheels import Wheels
 from vln_core.geometry.camera import PinholeCamera
 from vln_core.geometry.transforms import wrap_angle
 from vln_core.observation import Panorama
 from vln_core.outcome import MotionCode, MotionOutcome
 
-Pose = tuple[float, float, float]
-Mode = Literal['corridor', 'plan']
-
-
-@dataclass(frozen=True)
-class MotionConfig:
-    """Everything about motion; radius, heights and ranges are given here once.
-
-    Attributes:
-        radius: Of the body, metres.
-        robot_height: Top of the body, metres.
-        step_height: Highest thing the robot drives over, metres.
-        margin: Kept beyond the radius, metres.
-        min_depth: Nearest valid depth, metres.
-        max_depth: Farthest valid depth, metres.
-        depth_timeout: Age of the depth at which the robot stands still, s.
-        give_up_timeout: Age of the depth at which the goal fails, s.
-        replan_period: s, counted from the start of the goal.
-        emergency_deceleration: Of the guard, m/s^2.
-        latency: From a picture to the wheels, s; the guard keeps that much way.
-        cautious_speed: Speed among tolerated unknown cells, m/s.
-        tolerate_unknown_on_route: Routes may cross floor not seen lately.
-        deadline_factor: Time allowed for a path as a multiple of the time at full speed.
-        deadline_slack: Added to the time allowed, s.
-        grid: Traversability.
-        planner: Clearances.
-        pixel: Pixel goals.
-        follower: Limits of the base.
-        recovery: When to give up.
-    """
-
-    radius: float = 0.20
-    robot_height: float = 1.2
-    step_height: float = 0.06
-    margin: float = 0.05
-    min_depth: float = 0.15
-    max_depth: float = 10.0
-    depth_timeout: float = 0.25
-    give_up_timeout: float = 2.0
-    replan_period: float = 0.2
-    emergency_deceleration: float = 1.5
-    latency: float = 0.15
-    cautious_speed: float = 0.25
-    tolerate_unknown_on_route: bool = True
-    deadline_factor: float = 4.0
-    deadline_slack: float = 20.0
-    grid: TraversabilityConfig = field(default_factory=TraversabilityConfig)
-    planner: PlannerConfig = field(default_factory=PlannerConfig)
-    pixel: PixelGoalConfig = field(default_factory=PixelGoalConfig)
-    follower: FollowerConfig = field(default_factory=FollowerConfig)
-    recovery: RecoveryConfig = field(default_factory=RecoveryConfig)
-
-    def __post_init__(self) -> None:
-        for name in ('depth_timeout', 'give_up_timeout', 'replan_period', 'latency'):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ConfigError(f'motion.{name} must be a positive number')
-        if not self.emergency_deceleration >= self.follower.max_acceleration:
-            raise ConfigError('motion.emergency_deceleration must not be below max_acceleration')
-        body = {'robot_height': self.robot_height, 'step_height': self.step_height}
-        optics = {'min_depth': self.min_depth, 'max_depth': self.max_depth}
-        reach = {'radius': self.radius, 'margin': self.margin}
-        for part, shared in (
-            ('grid', body | optics),
-            ('planner', reach),
-            ('pixel', body | optics | reach),
-        ):
-            object.__setattr__(self, part, replace(getattr(self, part), **shared))
-
-
-@dataclass(frozen=True)
-class Command:
-    """What the wheels shall do now.
-
-    Attributes:
-        v: Forward, m/s.
-        w: Counter-clockwise, rad/s.
-        outcome: Set once, when the goal has ended.
-        is_hold: No goal is active.
-        remaining: Way left, metres, or angle left, rad.
-    """
-
-    v: float = 0.0
-    w: float = 0.0
-    outcome: MotionOutcome | None = None
-    is_hold: bool = False
-    remaining: float = 0.0
-
-
-@dataclass
-class _Goal:
-    """State of the goal that is driven to."""
-
-    kind: Literal['point', 'straight', 'route', 'spin']
-    start_stamp: int | None = None
-    deadline: float = 0.0
-    goal_xy: tuple[float, float] | None = None
-    max_length: float = math.inf
-    route: Route | None = None
-    angle: float = 0.0
-    turned: float = 0.0
-    replans: int = 0
-    travelled: float = 0.0
-    has_path: bool = False
-    is_final: bool = True
-    failure: str = ''
-    pending: MotionOutcome | None = None
+__all__ = ['Command', 'Mode', 'MotionConfig', 'MotionController', 'Pose']
 
 
 class MotionController:
@@ -145,14 +38,9 @@ class MotionController:
         self.config = config or MotionConfig()
         self.grid = TraversabilityGrid(self.config.grid)
         self._follower = PathFollower(self.config.follower)
-        follower = self.config.follower
-        self._v = RateLimiter(follower.max_acceleration, follower.max_jerk)
-        self._w = RateLimiter(follower.max_turn_acceleration, follower.max_turn_jerk)
-        self._guard = Guard(
-            self.config.radius + 0.01, self.config.emergency_deceleration, self.config.latency
-        )
+        self._wheels = Wheels(self.config)
         self._recovery = RecoveryMonitor(self.config.recovery)
-        self._goal: _Goal | None = None
+        self._goal: Goal | None = None
         self._pose: Pose | None = None
         self._stamp: int | None = None
         self._command = Command(is_hold=True)
@@ -160,7 +48,6 @@ class MotionController:
         self._seen_stamps: deque[int] = deque(maxlen=400)
         self._replan_now = False
         self._is_fresh_goal = True
-        self._is_held = False
 
     # -- inputs ---------------------------------------------------------------------------------
 
@@ -168,8 +55,8 @@ class MotionController:
         """Forget floor, goal and pose: the robot was carried somewhere else."""
         self.grid = TraversabilityGrid(self.config.grid)
         self._drop_goal()
-        self._v.reset()
-        self._w.reset()
+        self._wheels.reset()
+        self._wheels.movers.forget()
         self._pose = self._stamp = self._depth_stamp = None
         self._seen_stamps.clear()
         self._command = Command(is_hold=True)
@@ -195,8 +82,15 @@ class MotionController:
         self._seen_stamps.append(stamp)
         if self._depth_stamp is None or stamp > self._depth_stamp:
             self._depth_stamp = stamp
+            self._watch_movers(stamp, (odom_tform_camera[0, 3], odom_tform_camera[1, 3]))
         if new_obstacles and self._goal is not None:
             self._replan_now = True
+
+    def _watch_movers(self, stamp: int, camera_xy: tuple[float, float]) -> None:
+        here = camera_xy if self._pose is None else self._pose[:2]
+        moving = self._wheels.movers.observe(self.grid.entered_xy, stamp * 1e-9, here)
+        # What moves leaves no wall behind where it was seen last.
+        self.grid.expire(moving, self.config.movers.memory)
 
     def observe_panorama(self, panorama: Panorama) -> None:
         """Put those views of a panorama into the grid whose depth has not been seen yet."""
@@ -247,38 +141,12 @@ class MotionController:
                 f'there is no view {view}; views are 0 to {len(panorama.views) - 1}',
             )
         self.observe_panorama(panorama)
-        picture = panorama.views[view]
-        goal = pixel_goal(picture, pixel_uv, pose, self.config.pixel)
-        if isinstance(goal, Refusal):
-            return MotionOutcome(goal.code, goal.message)
-        here = (pose[0], pose[1])
-        if mode == 'corridor':
-            block = corridor_block(
-                picture.depth, picture.camera, picture.odom_tform_camera, pose, goal.theta,
-                goal.rho, self.config.pixel,
-            )  # fmt: skip
-            if block is not None:
-                side = 'left' if block[1] > 0.0 else 'right'
-                return MotionOutcome(
-                    MotionCode.CORRIDOR_BLOCKED,
-                    f'something stands {block[0]:.1f} m ahead, {abs(block[1]):.2f} m to the '
-                    f'{side} of the straight way; choose another direction',
-                )
-            found = straight_path(self.grid, here, goal.goal_xy, self.config.planner)
-        else:
-            found = plan(
-                self.grid, here, goal.goal_xy, self.config.planner,
-                max_length=self._longest(goal.rho),
-            )  # fmt: skip
-        if not found.is_ok:
-            return MotionOutcome(found.code, found.message)
-        self._goal = _Goal(
-            kind='straight' if mode == 'corridor' else 'point',
-            goal_xy=found.goal_xy,
-            max_length=self._longest(goal.rho) + 0.5,
-            deadline=self._time_for(found.length),
-            has_path=True,
+        made = replanning.goal_at_pixel(
+            self.grid, panorama.views[view], pixel_uv, pose, mode, self.config
         )
+        if isinstance(made, MotionOutcome):
+            return made
+        self._goal, found = made
         self._follower.set_path(found.path_xy)
         return None
 
@@ -297,13 +165,7 @@ class MotionController:
         points = np.asarray(points_xy, dtype=np.float64).reshape(-1, 2)
         if len(points) == 0 or not np.all(np.isfinite(points)):
             return MotionOutcome(MotionCode.NO_PATH, 'the route has no points to drive to')
-        route = Route(points, (pose[0], pose[1]))
-        self._goal = _Goal(
-            kind='route',
-            goal_xy=(float(points[-1, 0]), float(points[-1, 1])),
-            route=route,
-            deadline=self._time_for(1.5 * route.length),
-        )
+        self._goal = replanning.goal_along(points, pose, self.config)
         self._replan(pose)
         if not self._goal.has_path:
             message = self._goal.failure
@@ -317,7 +179,7 @@ class MotionController:
         if not math.isfinite(angle):
             return MotionOutcome(MotionCode.NO_PATH, f'cannot turn by {angle} rad')
         seconds = abs(angle) / self.config.follower.max_turn_rate
-        self._goal = _Goal(
+        self._goal = Goal(
             kind='spin',
             angle=angle,
             deadline=self.config.deadline_factor * seconds + self.config.deadline_slack,
@@ -335,8 +197,7 @@ class MotionController:
             return None
         outcome = MotionOutcome(code, message, self._goal.travelled, self._goal.goal_xy)
         self._drop_goal()
-        self._v.reset()
-        self._w.reset()
+        self._wheels.reset()
         self._command = Command(is_hold=True)
         return outcome
 
@@ -363,8 +224,7 @@ class MotionController:
         previous, self._pose, self._stamp = self._pose, pose_odom, stamp
         goal = self._goal
         if goal is None:
-            self._v.reset()
-            self._w.reset()
+            self._wheels.reset()
             self._command = Command(is_hold=True)
             return self._command
         if not 0.0 < dt <= 0.5:  # first sample, or a jump of the clock
@@ -374,19 +234,16 @@ class MotionController:
         elif previous is not None:
             goal.travelled += math.dist(previous[:2], pose_odom[:2])
             goal.turned += wrap_angle(pose_odom[2] - previous[2])
-        self._command = self._advance(goal, stamp, dt, pose_odom, velocity)
+        self._command = self._advance(goal, stamp, dt, pose_odom)
         if self._command.outcome is not None:
             self._drop_goal()
             self._is_fresh_goal = False
-            self._v.reset()
-            self._w.reset()
+            self._wheels.reset()
         return self._command
 
-    def _advance(
-        self, goal: _Goal, stamp: int, dt: float, pose: Pose, velocity: tuple[float, float]
-    ) -> Command:
+    def _advance(self, goal: Goal, stamp: int, dt: float, pose: Pose) -> Command:
         if goal.pending is not None:
-            return self._finish(goal.pending, dt, velocity)
+            return self._finish(goal.pending, dt)
         age = math.inf if self._depth_stamp is None else (stamp - self._depth_stamp) * 1e-9
         elapsed = (stamp - (goal.start_stamp or stamp)) * 1e-9
         if elapsed > goal.deadline:
@@ -394,76 +251,59 @@ class MotionController:
         if goal.kind != 'spin' and age > self.config.depth_timeout:
             if elapsed > self.config.give_up_timeout and age > self.config.give_up_timeout:
                 return self._end(goal, MotionCode.STALE_INPUT, 'no depth image arrives', dt)
-            return self._brake(dt)
+            return Command(*self._wheels.brake(dt))
         if goal.kind == 'spin':
-            command = self._spin(goal, dt, velocity)
+            command = self._spin(goal, dt)
         else:
             self._maybe_replan(goal, elapsed, pose)
-            command = self._drive(goal, dt, pose, velocity)
+            command = self._drive(goal, stamp, dt, pose)
         if command.outcome is not None or goal.pending is not None:
             return command
-        remaining = None if goal.kind == 'spin' else self._way_left(goal, pose)
-        is_blocked = goal.kind != 'spin' and (not goal.has_path or self._is_held)
+        remaining = None if goal.kind == 'spin' else replanning.way_left(goal, self.path_xy, pose)
+        is_blocked = goal.kind != 'spin' and (not goal.has_path or self._wheels.is_held)
         failed = self._recovery.step(dt, pose, (command.v, command.w), remaining, is_blocked)
         if failed is not None:
             return self._end(goal, failed[0], failed[1], dt)
         return command
 
-    def _spin(self, goal: _Goal, dt: float, velocity: tuple[float, float]) -> Command:
+    def _spin(self, goal: Goal, dt: float) -> Command:
         error = goal.angle - goal.turned
         follower = self.config.follower
-        if abs(error) <= follower.heading_tolerance and abs(self._w.value) < 0.15:
+        if abs(error) <= follower.heading_tolerance and abs(self._wheels.w) < 0.15:
             return self._end(goal, MotionCode.REACHED, 'turned', dt)
-        v = self._v.step(0.0, dt)
-        w = self._w.step(turn_rate(error, follower), dt)
-        return Command(v, w, remaining=abs(error))
+        return Command(*self._wheels.turn(turn_rate(error, follower), dt), remaining=abs(error))
 
-    def _drive(self, goal: _Goal, dt: float, pose: Pose, velocity: tuple[float, float]) -> Command:
-        self._is_held = False
+    def _drive(self, goal: Goal, stamp: int, dt: float, pose: Pose) -> Command:
+        wheels = self._wheels
+        wheels.is_held = wheels.is_waiting = False
         if not goal.has_path:
-            return self._brake(dt)
-        steering = self._follower.steer(*pose, self._v.value)
+            return Command(*wheels.brake(dt))
+        steering = self._follower.steer(*pose, wheels.v)
         if steering.is_at_end and goal.is_final:
-            if abs(self._v.value) < 0.1:
-                return self._arrive(goal, steering.distance, dt)
-            return self._brake(dt)
-        wanted_v, wanted_w = steering.v, steering.w
-        if self.grid.state_at(pose[0], pose[1]) == 0:
+            is_slow = abs(wheels.v) < 0.1
+            if is_slow and steering.distance <= self.config.follower.goal_tolerance:
+                return self._end(goal, MotionCode.REACHED, 'reached', dt)
+            return Command(*wheels.brake(dt))
+        wanted_v = steering.v
+        if self.grid.state_at(pose[0], pose[1]) == UNKNOWN:
             wanted_v = min(wanted_v, self.config.cautious_speed)
-        v = self._v.step(wanted_v, dt)
-        w = self._w.step(wanted_w, dt)
-        limit = self._guard.speed_limit(self.grid, pose, v, w)
-        if abs(v) > limit:
-            self._v.reset(math.copysign(limit, v) if limit > 0.02 else 0.0)
-            v = self._v.value
-            self._is_held = limit <= 0.02 and not steering.is_turning
-            if self._is_held:
-                self._replan_now = True
+        v, w = wheels.go((wanted_v, steering.w), dt, self.grid, pose, stamp * 1e-9)
+        if wheels.is_held:
+            self._replan_now = True
         return Command(v, w, remaining=steering.remaining)
 
-    def _arrive(self, goal: _Goal, distance: float, dt: float) -> Command:
-        if distance <= self.config.follower.goal_tolerance:
-            return self._end(goal, MotionCode.REACHED, 'reached', dt)
-        return self._brake(dt)
-
-    def _brake(self, dt: float) -> Command:
-        v = self._v.brake(self.config.emergency_deceleration, dt)
-        w = self._w.brake(2.0 * self.config.follower.max_turn_acceleration, dt)
-        return Command(v, w)
-
-    def _end(self, goal: _Goal, code: MotionCode, message: str, dt: float) -> Command:
+    def _end(self, goal: Goal, code: MotionCode, message: str, dt: float) -> Command:
         """Note the end; it is told when the robot stands, on an image tick."""
         goal.pending = MotionOutcome(code, message, goal.travelled, goal.goal_xy)
-        return self._finish(goal.pending, dt, (0.0, 0.0))
+        return self._finish(goal.pending, dt)
 
-    def _finish(self, outcome: MotionOutcome, dt: float, velocity: tuple[float, float]) -> Command:
-        command = self._brake(dt)
-        stands = command.v == 0.0 and command.w == 0.0
+    def _finish(self, outcome: MotionOutcome, dt: float) -> Command:
+        command = Command(*self._wheels.brake(dt))
         is_image_tick = self._depth_stamp is None or (
             self._stamp == self._depth_stamp
             or (self._stamp or 0) - self._depth_stamp > self.config.depth_timeout * 1e9
         )
-        if stands and is_image_tick:
+        if self._wheels.stands and is_image_tick:
             goal = self._goal
             travelled = outcome.travelled if goal is None else goal.travelled
             return Command(outcome=replace(outcome, travelled=travelled))
@@ -471,7 +311,7 @@ class MotionController:
 
     # -- planning -------------------------------------------------------------------------------
 
-    def _maybe_replan(self, goal: _Goal, elapsed: float, pose: Pose) -> None:
+    def _maybe_replan(self, goal: Goal, elapsed: float, pose: Pose) -> None:
         due = int((elapsed + 1e-6) / self.config.replan_period)
         if due > goal.replans or (self._replan_now and self._is_path_bad()):
             goal.replans = max(due, goal.replans)
@@ -481,61 +321,22 @@ class MotionController:
     def _is_path_bad(self) -> bool:
         """True when an obstacle has come too near to the path ahead, or the robot is held."""
         ahead = self.path_xy
-        if self._is_held or len(ahead) == 0:
+        if self._wheels.is_held or len(ahead) == 0:
             return True
         cells = self.grid.cells_rc(ahead)
         n = self.grid.config.num_cells
         cells = cells[np.all((cells >= 0) & (cells < n), axis=1)]
-        distance = self._guard.distance(self.grid)
+        distance = self._wheels.guard.distance(self.grid)
         return bool(
             np.any(distance[cells[:, 0], cells[:, 1]] < self.config.planner.hard_clearance)
         )
 
     def _replan(self, pose: Pose) -> None:
-        goal = self._goal
-        here = (pose[0], pose[1])
-        if goal is None:
+        if self._goal is None:
             return
-        if goal.kind == 'straight':
-            goal.has_path = not self._is_path_bad()
-            goal.failure = 'the straight way is blocked'
-            return
-        if goal.kind == 'route' and goal.route is not None:
-            leg = goal.route.leg(
-                self.grid, here, self.config.planner, self.config.tolerate_unknown_on_route
-            )
-            goal.is_final, found = leg.is_final, leg.plan
-            if leg.is_final and found.is_ok:
-                goal.goal_xy = found.goal_xy
-        else:
-            space = SearchSpace(self.grid, here, self.config.planner)
-            found = plan(
-                self.grid, here, goal.goal_xy or here, self.config.planner,
-                max_length=goal.max_length, space=space,
-            )  # fmt: skip
-            if found.is_ok:
-                goal.goal_xy = found.goal_xy
-        if found.is_ok:
-            goal.has_path = True
-            self._follower.set_path(found.path_xy)
-        else:
-            goal.failure = found.message
-            goal.has_path = goal.has_path and not self._is_path_bad()
-
-    def _way_left(self, goal: _Goal, pose: Pose) -> float:
-        if goal.kind == 'route' and goal.route is not None:
-            return goal.route.remaining
-        path = self.path_xy
-        if len(path) == 0:
-            return math.dist(pose[:2], goal.goal_xy or pose[:2])
-        return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
-
-    def _longest(self, rho: float) -> float:
-        return self.config.planner.max_detour * rho + self.config.planner.detour_slack
-
-    def _time_for(self, length: float) -> float:
-        seconds = length / self.config.follower.max_speed
-        return self.config.deadline_factor * seconds + self.config.deadline_slack
+        path = replanning.replan(self._goal, self.grid, pose, self._is_path_bad, self.config)
+        if path is not None:
+            self._follower.set_path(path)
 
     def _begin(self, pose: Pose) -> None:
         self._drop_goal()
@@ -548,6 +349,6 @@ class MotionController:
         self._goal = None
         self._is_fresh_goal = True  # time may stand still between two goals
         self._replan_now = False
-        self._is_held = False
+        self._wheels.is_held = self._wheels.is_waiting = False
         self._follower.clear()
         self._recovery.reset()

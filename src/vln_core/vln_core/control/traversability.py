@@ -98,6 +98,9 @@ class TraversabilityGrid:
         self._hits = np.zeros((n, n), dtype=np.int32)
         self._frame_low = np.zeros((n, n), dtype=np.float32)
         self._frame_high = np.zeros((n, n), dtype=np.float32)
+        self._since = np.zeros((n, n), dtype=np.float64)
+        self._fresh = np.zeros(n * n, dtype=np.int32)
+        self._num_fresh = 0
         self._low_pixel = np.zeros((n, n), dtype=np.int32)
         self._high_pixel = np.zeros((n, n), dtype=np.int32)
         self._rays: tuple[PinholeCamera, NDArray, NDArray] | None = None
@@ -147,7 +150,7 @@ class TraversabilityGrid:
             return
         arrays = (
             self._state, self._score, self._drop, self._is_floor, self._low, self._high,
-            self._last_seen,
+            self._last_seen, self._since,
         )  # fmt: skip
         for array in arrays:
             _shift(array, int(shift[0]), int(shift[1]))
@@ -217,17 +220,32 @@ class TraversabilityGrid:
         full = tform[:3].copy()
         full[2, 3] -= bz
         intrinsics = np.array([camera.fx, camera.fy, camera.cx, camera.cy])
-        new_obstacles = sweep_cells(
+        new_obstacles, self._num_fresh = sweep_cells(
             image, ray_x, ray_y, intrinsics, full, self._origin_cells, config.cell,
             config.min_depth, config.max_depth, config.step_height, config.height_noise,
             config.drop_height, config.far_below_floor_is_dropoff, config.clear_margin,
             config.occupied_hits, 24, 6, stamp * 1e-9, config.decay, self._hits, self._frame_low,
             self._frame_high, self._low_pixel, self._high_pixel, self._score, self._drop,
-            self._is_floor, self._low, self._high, self._last_seen, self._state,
+            self._is_floor, self._low, self._high, self._last_seen, self._state, self._since,
+            self._fresh,
         )  # fmt: skip
         self.version += 1
         self.stamp = stamp
         return int(new_obstacles)
+
+    @property
+    def entered_xy(self) -> NDArray[np.float64]:
+        """(K, 2) centres of free cells that something tall entered in the last image, metres."""
+        n = self.config.num_cells
+        return self.points_xy(np.column_stack(np.divmod(self._fresh[: self._num_fresh], n)))
+
+    def expire(self, points_xy: NDArray[np.float64], lifetime: float) -> None:
+        """Let the obstacles at (K, 2) points end ``lifetime`` s from now unless seen again."""
+        cells = self.cells_rc(points_xy)
+        n = self.config.num_cells
+        rows, columns = cells[np.all((cells >= 0) & (cells < n), axis=1)].T
+        age = max(0.0, self.config.decay - lifetime)
+        self._last_seen[rows, columns] = self.stamp * 1e-9 - age
 
     def free_mask(self) -> NDArray[np.bool_]:
         """Return (N, N) True where the floor is known free; pinholes are filled as configured."""

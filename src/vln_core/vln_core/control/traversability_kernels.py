@@ -147,22 +147,38 @@ def _look(depth, intrinsics, tform, max_depth, x, y, z, margin, margin_growth):
 
 
 @numba.njit(cache=True, nogil=True)
+def _is_beside_old(state, since, row, column, now):
+    """Whether an obstacle of before stands beside: its blurred edge is no motion."""
+    size = state.shape[0]
+    for r in range(max(0, row - 2), min(size, row + 3)):
+        for c in range(max(0, column - 2), min(size, column + 3)):
+            if state[r, c] == 2 and now - since[r, c] > 0.6:
+                return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
 def sweep_cells(
     depth, ray_x, ray_y, intrinsics, tform, origin_cells, cell, min_depth, max_depth, bottom,
     growth, drop, far_is_drop, clear_margin, occupied_score, max_score, clear_step, now, decay,
     hits, frame_low, frame_high, low_pixel, high_pixel, score, drop_score, is_floor, low, high,
-    last_seen, state,
+    last_seen, state, since, fresh,
 ):  # fmt: skip
     """Fuse this frame into the cells and recompute their state.
 
+    Args (the last two; the others are arrays and limits of the grid):
+        since: (N, N) float64 when the cell became an obstacle, s.
+        fresh: (M,) int32, written: flat indices of free cells that something tall has entered.
+
     Returns:
-        Number of cells that became an obstacle in this frame.
+        Number of cells that became an obstacle in this frame, and of those in ``fresh``.
     """
     size = hits.shape[0]
     height, width = depth.shape
     fx, fy, cx, cy = intrinsics
     tx, ty, tz = tform[0, 3], tform[1, 3], tform[2, 3]
     new_obstacles = 0
+    num_fresh = 0
     for row in range(size):
         y = (origin_cells[1] + row + 0.5) * cell
         py = y - ty
@@ -210,6 +226,12 @@ def sweep_cells(
                 state[row, column] = 2
                 if before != 2:
                     new_obstacles += 1
+                    since[row, column] = now
+                    is_tall = frame_high[row, column] - frame_low[row, column] >= 0.2
+                    if before == 1 and count > 0 and is_tall and num_fresh < len(fresh):
+                        if not _is_beside_old(state, since, row, column, now):
+                            fresh[num_fresh] = row * size + column
+                            num_fresh += 1
                 continue
             # The floor of the cell, seen or not.
             if is_ahead:
@@ -248,4 +270,4 @@ def sweep_cells(
                 state[row, column] = 1
             else:
                 state[row, column] = 0
-    return new_obstacles
+    return new_obstacles, num_fresh
