@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -16,8 +17,12 @@ from vln_core import vocabulary
 from vln_core.errors import ConfigError
 from vln_core.geometry import transforms
 from vln_core.observation import Detection, Segment, View
+from vln_core.perception.grounding_kernels import measured_pixels
 
-_MAX_SAMPLES = 8000
+# Medians of thousands of pixels are as good as of all, and grounding must not cost a frame.
+_MAX_SAMPLES = 2000
+_KEPT = 200
+_RIM = np.ones((3, 3), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,9 @@ class GroundingConfig:
         min_pixels_px: Valid depths that a position needs.
         min_valid_fraction: Fraction of the mask that must have valid depth.
         outlier_scale: Depths farther from the median than this many scaled median absolute
-            deviations (at least 5 cm) are outliers: background behind a mask's rim, flying pixels.
+            deviations (at least 5 cm) are outliers: background behind a mask's rim.
+        edge_step: A pixel whose neighbour is nearer or farther by more than this fraction of its
+            depth (at least 5 cm) lies on an edge: flying pixels are there.
         sigma_base: Depth error at 0 m, metres.
         sigma_slope: Growth of the depth error with the square of depth, 1/m.
     """
@@ -40,6 +47,7 @@ class GroundingConfig:
     min_pixels_px: int = 12
     min_valid_fraction: float = 0.05
     outlier_scale: float = 3.0
+    edge_step: float = 0.06
     sigma_base: float = 0.01
     sigma_slope: float = 0.005
 
@@ -48,6 +56,44 @@ class GroundingConfig:
             raise ConfigError(
                 f'grounding: depth limits {self.min_depth} .. {self.max_depth} m are not a range'
             )
+
+
+@dataclass(frozen=True, eq=False)
+class Sighting:
+    """A grounded detection with what comparing it to another view's needs.
+
+    Attributes:
+        detection: The observation.
+        segment: What the detector said.
+        points_odom: (N, 3) some points of the visible surface, metres; for a detection without
+            position they lie on its rays at the greatest depth.
+        low: (3,) least coordinates of the visible surface, metres; None without position.
+        high: (3,) greatest coordinates; None without position.
+        is_cut: The box touches the border of the picture: part of the thing is not in it.
+    """
+
+    detection: Detection
+    segment: Segment
+    points_odom: NDArray[np.float64]
+    low: NDArray[np.float64] | None
+    high: NDArray[np.float64] | None
+    is_cut: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """Pixels of a segment: rows and columns (N,), depths (N,) m, and how many each stands for."""
+
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+    depths: NDArray[np.float64]
+    weight: int
+    centre_uv: tuple[float, float]
+
+    def only(self, keep: NDArray[np.bool_]) -> _Samples:
+        return _Samples(
+            self.rows[keep], self.columns[keep], self.depths[keep], self.weight, self.centre_uv
+        )
 
 
 def ground_segments(
@@ -63,109 +109,160 @@ def ground_segments(
     Returns:
         One detection a segment; those without enough valid depth are bearing-only.
     """
-    return [_ground(view, segment, config) for segment in segments]
+    return [sight(view, segment, config).detection for segment in segments]
 
 
-def _ground(view: View, segment: Segment, config: GroundingConfig) -> Detection:
-    mask = _support(segment, view.depth.shape)
-    rows, columns = np.nonzero(mask)
-    depths = view.depth[rows, columns].astype(np.float64)
-    valid = np.isfinite(depths) & (depths >= config.min_depth) & (depths <= config.max_depth)
-    centre_u, centre_v = _centre(segment, rows, columns)
-    enough = max(config.min_pixels_px, config.min_valid_fraction * len(depths))
-    if np.count_nonzero(valid) < enough:
-        pixel = (int(round(centre_u)), int(round(centre_v)))
-        return _detection(view, segment, _clip(pixel, view), None, None, None)
-    # Medians of thousands of pixels are as good as of all, and grounding must not cost a frame.
-    step = -(-int(np.count_nonzero(valid)) // _MAX_SAMPLES)
-    chosen = np.flatnonzero(valid)[::step]
-    rows, columns, depths = rows[chosen], columns[chosen], depths[chosen]
-    inlier = _inliers(depths, config.outlier_scale)
-    rows, columns, depths = rows[inlier], columns[inlier], depths[inlier]
-    median = float(np.median(depths))
-    pixel = _median_pixel(rows, columns, depths, median, centre_u, centre_v)
-    camera = view.camera
-    tform = view.odom_tform_camera
-    ray = np.array([(centre_u - camera.cx) / camera.fx, (centre_v - camera.cy) / camera.fy, 1.0])
-    position = transforms.apply(tform, (ray * median)[None])[0]
-    points = np.stack(
-        [
-            (columns - camera.cx) / camera.fx * depths,
-            (rows - camera.cy) / camera.fy * depths,
-            depths,
-        ],
-        axis=1,
+def sight(view: View, segment: Segment, config: GroundingConfig) -> Sighting:
+    """Ground one segment; see :func:`ground_segments`."""
+    left, top, support = _support(segment, view.depth.shape)
+    step = max(1, math.ceil(math.sqrt(cv2.countNonZero(support) / _MAX_SAMPLES)))
+    looked, rows, columns, depths, flat = measured_pixels(
+        view.depth,
+        support,
+        (left, top),
+        step,
+        (float(config.min_depth), float(config.max_depth)),
+        float(config.edge_step),
     )
-    points_odom = transforms.apply(tform, points)
-    low, high = np.percentile(points_odom, [2.0, 98.0], axis=0)
-    covariance = _covariance(ray, median, step * len(depths), view, config)
-    return _detection(view, segment, pixel, position, covariance, high - low)
+    centre_uv = _centre(segment, left, top, support.shape)
+    enough = max(config.min_pixels_px / step**2, config.min_valid_fraction * looked, 1.0)
+    if len(depths) < enough:
+        return _bearing_only(view, segment, centre_uv, config)
+    samples = _Samples(rows, columns, depths, step * step, centre_uv)
+    if np.count_nonzero(flat) >= max(enough, 0.3 * len(flat)):
+        samples = samples.only(flat)
+    samples = samples.only(_inliers(samples.depths, config.outlier_scale))
+    median = _middle(samples.depths)
+    points = transforms.apply(view.odom_tform_camera, _lifted(view, samples))
+    low, high = _range_of(points)
+    detection = _detection(
+        view,
+        segment,
+        _median_pixel(samples, median),
+        # The middle of the visible surface: it holds for rings like doorways too.
+        0.5 * (low + high),
+        _covariance(median, samples, view, config),
+        high - low,
+    )
+    kept = points[:: -(-len(points) // _KEPT)]
+    return Sighting(detection, segment, kept, low, high, _is_cut(view, segment))
 
 
-def _support(segment: Segment, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Return the pixels to measure: the mask without its rim, or the core of the box."""
+def _bearing_only(
+    view: View, segment: Segment, centre_uv: tuple[float, float], config: GroundingConfig
+) -> Sighting:
+    u, v = centre_uv
+    pixel = (
+        min(max(int(round(u)), 0), view.camera.width - 1),
+        min(max(int(round(v)), 0), view.camera.height - 1),
+    )
+    left, top, right, bottom = segment.box_xyxy
+    columns, rows = np.meshgrid(np.linspace(left, right, 9), np.linspace(top, bottom, 9))
+    far = np.full(rows.size, config.max_depth)
+    rays = _lifted(view, _Samples(rows.ravel(), columns.ravel(), far, 1, centre_uv))
+    detection = _detection(view, segment, pixel, None, None, None)
+    points = transforms.apply(view.odom_tform_camera, rays)
+    return Sighting(detection, segment, points, None, None, _is_cut(view, segment))
+
+
+def _centre(segment: Segment, left: int, top: int, shape: tuple[int, ...]) -> tuple[float, float]:
+    """Return column and row of the middle of the mask's box, or of the detector's."""
+    box = segment.box_xyxy
+    if segment.mask is None or not all(shape):
+        return 0.5 * (box[0] + box[2] - 1.0), 0.5 * (box[1] + box[3] - 1.0)
+    return left + 0.5 * (shape[1] - 1), top + 0.5 * (shape[0] - 1)
+
+
+def _support(segment: Segment, shape: tuple[int, ...]) -> tuple[int, int, NDArray[np.uint8]]:
+    """Return column and row of a cut-out of the picture and its pixels to measure (1) or not."""
     if segment.mask is not None:
-        core = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
-        return core if np.count_nonzero(core) >= 24 else segment.mask
+        near_u, near_v, mask = _near_box(segment.mask, segment.box_xyxy)
+        x, y, width, height = cv2.boundingRect(mask)
+        first_u, first_v = max(x - 1, 0), max(y - 1, 0)
+        left, top = near_u + first_u, near_v + first_v
+        cut = mask[first_v : y + height + 1, first_u : x + width + 1]
+        core = cv2.erode(cut, _RIM) if cut.size else cut
+        best = core if cv2.countNonZero(core) >= 24 else cut
+        return left, top, np.ascontiguousarray(best, np.uint8)
     left, top, right, bottom = segment.box_xyxy
     margin_u, margin_v = 0.25 * (right - left), 0.25 * (bottom - top)
-    mask = np.zeros(shape, dtype=bool)
-    mask[
-        max(0, math.floor(top + margin_v)) : max(0, math.ceil(bottom - margin_v)),
-        max(0, math.floor(left + margin_u)) : max(0, math.ceil(right - margin_u)),
-    ] = True
-    return mask
+    first_u = min(max(0, math.floor(left + margin_u)), shape[1])
+    first_v = min(max(0, math.floor(top + margin_v)), shape[0])
+    last_u = min(max(first_u, math.ceil(right - margin_u)), shape[1])
+    last_v = min(max(first_v, math.ceil(bottom - margin_v)), shape[0])
+    return first_u, first_v, np.ones((last_v - first_v, last_u - first_u), np.uint8)
 
 
-def _centre(
-    segment: Segment, rows: NDArray[np.intp], columns: NDArray[np.intp]
-) -> tuple[float, float]:
-    """Return column and row of the box's middle, which holds for rings like doorways too."""
-    left, top, right, bottom = segment.box_xyxy
-    if segment.mask is None or not len(rows):
-        return (left + right - 1.0) / 2.0, (top + bottom - 1.0) / 2.0
-    return (columns.min() + columns.max()) / 2.0, (rows.min() + rows.max()) / 2.0
+def _near_box(
+    mask: NDArray[np.bool_], box: tuple[float, float, float, float]
+) -> tuple[int, int, NDArray[np.uint8]]:
+    """Return the mask in the box grown by a fifth, and where that begins: masks may leak."""
+    grow_u, grow_v = 2.0 + 0.2 * (box[2] - box[0]), 2.0 + 0.2 * (box[3] - box[1])
+    left, top = max(int(box[0] - grow_u), 0), max(int(box[1] - grow_v), 0)
+    part = mask[top : max(int(box[3] + grow_v), 0), left : max(int(box[2] + grow_u), 0)]
+    return left, top, part.view(np.uint8)
+
+
+def _middle(values: NDArray[np.float64]) -> float:
+    """Return the upper median: numpy's own takes longer than the rest of a small segment."""
+    half = len(values) // 2
+    return float(np.partition(values, half)[half])
+
+
+def _lifted(view: View, samples: _Samples) -> NDArray[np.float64]:
+    """Return (N, 3) points of the optical frame, metres."""
+    camera = view.camera
+    points = np.empty((len(samples.depths), 3))
+    points[:, 0] = (samples.columns - camera.cx) / camera.fx * samples.depths
+    points[:, 1] = (samples.rows - camera.cy) / camera.fy * samples.depths
+    points[:, 2] = samples.depths
+    return points
+
+
+def _range_of(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the 2nd and the 98th percentile of each coordinate, nearest rank."""
+    last = len(points) - 1
+    low, high = round(0.02 * last), round(0.98 * last)
+    ordered = np.partition(points, (low, high), axis=0)
+    return ordered[low], ordered[high]
 
 
 def _inliers(depths: NDArray[np.float64], scale: float) -> NDArray[np.bool_]:
-    deviation = np.abs(depths - np.median(depths))
-    spread = max(1.4826 * float(np.median(deviation)), 0.05)
+    deviation = np.abs(depths - _middle(depths))
+    spread = max(1.4826 * _middle(deviation), 0.05)
     return deviation <= scale * spread
 
 
-def _median_pixel(
-    rows: NDArray[np.intp],
-    columns: NDArray[np.intp],
-    depths: NDArray[np.float64],
-    median: float,
-    centre_u: float,
-    centre_v: float,
-) -> tuple[int, int]:
+def _median_pixel(samples: _Samples, median: float) -> tuple[int, int]:
     """Return (column, row) of the pixel of median depth that is nearest to the middle."""
-    error = np.abs(depths - median)
-    near = np.flatnonzero(error <= max(float(np.percentile(error, 20)), 1e-6))
-    offset = np.hypot(columns[near] - centre_u, rows[near] - centre_v)
-    best = near[int(np.argmin(offset))]
-    return int(columns[best]), int(rows[best])
+    error = np.abs(samples.depths - median)
+    fifth = float(np.partition(error, len(error) // 5)[len(error) // 5])
+    near = np.flatnonzero(error <= max(fifth, 1e-6))
+    u, v = samples.centre_uv
+    best = near[int(np.argmin(np.hypot(samples.columns[near] - u, samples.rows[near] - v)))]
+    return int(samples.columns[best]), int(samples.rows[best])
 
 
 def _covariance(
-    ray: NDArray[np.float64], depth: float, count: int, view: View, config: GroundingConfig
+    depth: float, samples: _Samples, view: View, config: GroundingConfig
 ) -> NDArray[np.float64]:
     """Return the (3, 3) covariance in the odometry frame, m^2: range grows with depth squared."""
+    camera = view.camera
+    u, v = samples.centre_uv
+    ray = np.array([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy, 1.0])
     sigma_range = config.sigma_base + config.sigma_slope * depth * depth
     # Half the footprint of the support: where on the surface the middle lies is not known better.
-    sigma_across = max(0.5 * math.sqrt(count) * depth / view.camera.fx, 0.02)
+    count = samples.weight * len(samples.depths)
+    sigma_across = max(0.5 * math.sqrt(count) * depth / camera.fx, 0.02)
     along = view.odom_tform_camera[:3, :3] @ (ray / np.linalg.norm(ray))
     outer = np.outer(along, along)
     return sigma_range**2 * outer + sigma_across**2 * (np.eye(3) - outer)
 
 
-def _clip(pixel: tuple[int, int], view: View) -> tuple[int, int]:
-    return (
-        min(max(pixel[0], 0), view.camera.width - 1),
-        min(max(pixel[1], 0), view.camera.height - 1),
-    )
+def _is_cut(view: View, segment: Segment) -> bool:
+    left, top, right, bottom = segment.box_xyxy
+    height, width = view.depth.shape
+    return left < 1.5 or top < 1.5 or right > width - 1.5 or bottom > height - 1.5
 
 
 def _detection(

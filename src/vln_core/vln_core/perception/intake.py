@@ -187,8 +187,9 @@ def sharpness(rgb: NDArray[np.uint8]) -> float:
 
 def depth_unit_problem(depth: NDArray[np.float32], encoding: str) -> str:
     """Return what is wrong with the unit of a depth image in metres; '' if it is plausible."""
-    finite = depth[np.isfinite(depth)]
-    if finite.size < 0.02 * depth.size:
+    few = depth[::4, ::4]
+    finite = few[np.isfinite(few)]
+    if finite.size < 0.02 * few.size:
         return ''
     median = float(np.median(finite))
     if encoding == '32FC1' and median > _FAR:

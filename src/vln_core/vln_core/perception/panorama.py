@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.errors import ConfigError, PerceptionError
-from vln_core.observation import Detection, Panorama, View
+from vln_core.observation import Panorama, View
 from vln_core.perception.captioner import Captioner
 from vln_core.perception.detector import Detector, prompt_words
-from vln_core.perception.grounding import GroundingConfig, ground_segments
+from vln_core.perception.grounding import GroundingConfig, Sighting, sight
+from vln_core.perception.merging import merge_views
 
 _COUNTS = (4, 6, 8, 12)
 _OVERLAP = math.radians(5.0)
@@ -50,7 +51,7 @@ class PanoramaBuilder:
         self._config = config or GroundingConfig()
         self._next_id = 0
         self._views: list[View] = []
-        self._detections: list[Detection] = []
+        self._sightings: list[Sighting] = []
 
     @property
     def num_views_taken(self) -> int:
@@ -60,7 +61,7 @@ class PanoramaBuilder:
     def begin(self) -> None:
         """Forget the views of an unfinished look-around."""
         self._views = []
-        self._detections = []
+        self._sightings = []
         self._captions = []
 
     def add(self, view: View, landmarks: Sequence[str]) -> None:
@@ -75,7 +76,7 @@ class PanoramaBuilder:
                 'begin the look-around again'
             )
         segments = self._detector.detect(view, prompt_words(landmarks))
-        self._detections += ground_segments(view, segments, self._config)
+        self._sightings += [sight(view, segment, self._config) for segment in segments]
         if self._captioner is not None:
             self._captions.append(self._captioner.caption(view, segments))
         self._views.append(view)
@@ -101,7 +102,7 @@ class PanoramaBuilder:
             stamp=self._views[0].stamp,
             odom_tform_base=odom_tform_base,
             views=tuple(self._views),
-            detections=tuple(self._detections),
+            detections=tuple(merge_views(self._sightings, self._views)),
             is_complete=is_complete,
             note='\n'.join([note, *captions] if note else captions),
         )

@@ -15,6 +15,7 @@ from vln_core import vocabulary
 from vln_core.errors import ConfigError
 from vln_core.observation import Detection, Panorama, View
 from vln_core.outcome import Grounding, GroundingCode
+from vln_core.perception.merging import visible_in
 from vln_core.system1.contact import ContactConfig, core_pixel, doorway_floor, floor_contact
 
 _WORD = re.compile(r'[a-z0-9]+')
@@ -54,7 +55,7 @@ class DetectorPointer:
                 GroundingCode.UNKNOWN_VIEW,
                 f'there is no view {view}; views are 0 to {len(panorama.views) - 1}',
             )
-        seen = [detection for detection in panorama.detections if detection.view == view]
+        seen = visible_in(panorama, panorama.views[view])
         found = best_match(seen, target)
         if found is None:
             names = ', '.join(sorted({detection.label for detection in seen})[:12]) or 'nothing'
