@@ -5,10 +5,11 @@ import pytest
 import system2_contexts as contexts
 
 from vln_core.errors import ConfigError
-from vln_core.evaluation.agents import count_tokens, hidden, make_agent
+from vln_core.evaluation.agents import VariedDemonstrations, count_tokens, hidden, make_agent
 from vln_core.evaluation.charts import bars, lines, plan
 from vln_core.evaluation.estimate import estimate
 from vln_core.memory.tokens import image_tokens
+from vln_core.system2.demonstrations import Demonstration, DemonstrationStep
 from vln_core.system2.messages import Message, Picture
 
 RUN = {'planner': 'rules', 'kind': 'simulated', 'limit': 40}
@@ -75,3 +76,41 @@ def test_a_probe_counts_the_prompts_of_a_mode_that_is_not_asked():
         agent.begin()
         assert agent.meter.row() == {}
     assert tokens['ham'] > tokens['mcgpt']  # pictures against text
+
+
+def example(room, text, choices=('f1', 'f2')):
+    steps = tuple(DemonstrationStep('a map', choice, 'because') for choice in choices)
+    return Demonstration(room, 'scene', text, steps, 'rules', 'a test')
+
+
+def test_demonstrations_are_found_by_what_the_ablation_says(tmp_path):
+    kitchen = example('kitchen', 'Leave the bedroom and stop at the stove.')
+    bedroom = example('bedroom', 'Go to the kitchen table and wait by the clock.')
+    text = 'Go to the kitchen table and wait by the clock.'
+
+    def query(how, destination=''):
+        made = VariedDemonstrations([kitchen, bedroom], how, 'words')
+        made.destination_room = destination
+        return made.query(text)
+
+    assert query('room type') == kitchen.text()  # its first room noun
+    assert query('instruction') == bedroom.text()  # its words
+    assert query('true room type', 'bedroom') == bedroom.text()  # the scene knows better
+    assert query('true room type') == kitchen.text()
+    assert 'Step 1' in query('first step') and 'Step 2' not in query('first step')
+    with pytest.raises(ConfigError, match='holds no demonstrations'):
+        make_agent({**RUN, 'demonstrations': 'room type', 'demonstrations_folder': str(tmp_path)})
+    kitchen.save(tmp_path)
+    agent = make_agent(
+        {
+            **RUN,
+            'probe': 'mcgpt',
+            'demonstrations': 'true room type',
+            'demonstrations_folder': str(tmp_path),
+            'encoder': 'words',
+        }
+    )
+    agent.begin('kitchen')
+    agent.parse('Go to the sofa.')
+    agent.decide(contexts.context('Go to the sofa.'))
+    assert agent.meter.row()['prompt_tokens'] > 0

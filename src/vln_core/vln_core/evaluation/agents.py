@@ -31,10 +31,11 @@ from vln_core.system2.messages import Message, Reply
 from vln_core.system2.model_client import ModelClient
 from vln_core.system2.model_planner import ModelPlanner, ModelPlannerConfig
 from vln_core.system2.model_profile import ModelProfile
+from vln_core.system2.prompting import config_folder
 from vln_core.system2.record import DecisionRecord
 
 HIDEABLE = ('map', 'history', 'recall', 'depth')
-DEMONSTRATIONS = ('none', 'room type', 'instruction', 'first step')
+DEMONSTRATIONS = ('none', 'room type', 'true room type', 'instruction', 'first step')
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Agent:
         *,
         client: ModelClient | None = None,
         probe: ModelPlanner | None = None,
+        demonstrations: VariedDemonstrations | None = None,
     ) -> None:
         """Wrap a planner.
 
@@ -78,6 +80,7 @@ class Agent:
             hide: Of ``HIDEABLE``.
             client: Whose usage is read.
             probe: Whose prompts are counted.
+            demonstrations: Told the true room type of each episode's destination.
         """
         unknown = sorted(set(hide) - set(HIDEABLE))
         if unknown:
@@ -86,11 +89,19 @@ class Agent:
             )
         self._brain, self._hide = brain, frozenset(hide)
         self._client, self._probe = client, probe
+        self._demonstrations = demonstrations
         self.meter = Meter()
 
-    def begin(self) -> None:
-        """Start counting anew."""
+    def begin(self, destination_room: str = '') -> None:
+        """Start an episode: count anew.
+
+        Args:
+            destination_room: Type of the room the goal is in, '' where the scene does not say;
+                read by the ablation 'true room type' alone.
+        """
         self.meter = Meter()
+        if self._demonstrations is not None:
+            self._demonstrations.destination_room = destination_room
 
     def parse(self, instruction: str) -> list[ProgressItem]:
         """See :class:`vln_core.ports.Brain`."""
@@ -152,7 +163,11 @@ class _NoModel:
 
 
 class VariedDemonstrations:
-    """MC-GPT's ablations of the demonstration: queried by instruction, or its first step only."""
+    """MC-GPT's ablations of the demonstration: how it is queried, or its first step only.
+
+    Attributes:
+        destination_room: True type of the destination's room, for 'true room type'.
+    """
 
     def __init__(self, examples: Sequence[Demonstration], how: str, encoder: str) -> None:
         """Prepare the examples.
@@ -163,6 +178,7 @@ class VariedDemonstrations:
             encoder: Of sentences, see :func:`vln_core.memory.encoders.make_encoder`.
         """
         self._how = how
+        self.destination_room = ''
         self._examples = list(examples)
         if how == 'first step':
             self._examples = [replace(e, steps=e.steps[:1]) for e in self._examples]
@@ -171,6 +187,8 @@ class VariedDemonstrations:
 
     def query(self, instruction: str) -> str:
         """Return the text of the example for an instruction, '' where there is none."""
+        if self._how == 'true room type':
+            return self._store.query(self.destination_room or instruction)
         if self._how != 'instruction':
             return self._store.query(instruction)
         if not self._examples:
@@ -186,7 +204,7 @@ def make_agent(settings: Mapping[str, Any]) -> Agent:
     Args:
         settings: 'planner' (a mode), 'model' (values of a ModelProfile), 'hide', 'probe' (a mode
             whose prompts are counted), 'demonstrations' (of ``DEMONSTRATIONS``),
-            'demonstrations_folder', 'encoder'.
+            'demonstrations_folder' (default: config/demonstrations), 'encoder'.
 
     Raises:
         ConfigError: A mode with a model has none, or a setting is unknown.
@@ -199,7 +217,7 @@ def make_agent(settings: Mapping[str, Any]) -> Agent:
         if settings.get('probe'):
             config = ModelPlannerConfig(mode=str(settings['probe']))
             probe = ModelPlanner(_NoModel(), config, examples)
-        return Agent(make_brain('rules'), hide, probe=probe)
+        return Agent(make_brain('rules'), hide, probe=probe, demonstrations=examples)
     values = settings.get('model') or {}
     if not values.get('model'):
         raise ConfigError(
@@ -211,18 +229,21 @@ def make_agent(settings: Mapping[str, Any]) -> Agent:
         raise ConfigError(f'a model profile has no setting {", ".join(unknown)}')
     client = ModelClient(ModelProfile(**values), seed=int(settings.get('seed', 0)))
     config = ModelPlannerConfig(mode=mode, native_tools=client.profile.native_tools)
-    return Agent(make_brain(mode, config, client, examples), hide, client=client)
+    brain = make_brain(mode, config, client, examples)
+    return Agent(brain, hide, client=client, demonstrations=examples)
 
 
 def _demonstrations(settings: Mapping[str, Any]) -> VariedDemonstrations | None:
     how = str(settings.get('demonstrations', 'none'))
     if how not in DEMONSTRATIONS:
         raise ConfigError(f'demonstrations "{how}": choose one of {", ".join(DEMONSTRATIONS)}')
-    folder = settings.get('demonstrations_folder')
     if how == 'none':
         return None
-    if not folder:
-        raise ConfigError('demonstrations need demonstrations_folder')
-    return VariedDemonstrations(
-        load_demonstrations(Path(folder)), how, str(settings.get('encoder', 'minilm'))
-    )
+    named = settings.get('demonstrations_folder')
+    folder = config_folder('demonstrations', Path(named) if named else None)
+    examples = load_demonstrations(folder)
+    if not examples:
+        raise ConfigError(
+            f'{folder} holds no demonstrations: ./vln demonstrations mine makes them'
+        )
+    return VariedDemonstrations(examples, how, str(settings.get('encoder', 'minilm')))
