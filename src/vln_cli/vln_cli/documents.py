@@ -26,7 +26,7 @@ def tables() -> dict[str, str]:
     from vln_nodes.perception_node import PerceptionParameters
     from vln_nodes.safety_node import SafetyParameters
     from vln_nodes.system1_node import System1Parameters
-    from vln_nodes.system2_node import System2Parameters
+    from vln_nodes.system2_config import System2Parameters
     from vln_sim_bridge.bridge_node import BridgeConfig
 
     nodes = {

@@ -26,6 +26,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from vln_core.outcome import EpisodeCode
+from vln_core.system2.stop_word import is_stop_word
 from vln_interfaces.action import Navigate
 from vln_interfaces.msg import VelocityCommand
 from vln_monitor.robot import Answer
@@ -149,7 +150,8 @@ class CommandNode(rclpy.node.Node):
         if not self._navigate.server_is_ready():
             answer.set_result(Answer(False, 'nobody offers navigate; is the stack running?'))
             return answer
-        if self.is_following:
+        # The stop word is let through: it ends what runs.
+        if self.is_following and not is_stop_word(text):
             answer.set_result(Answer(False, 'an instruction is being followed; cancel it first'))
             return answer
         sending = self._navigate.send_goal_async(Navigate.Goal(instruction=text))

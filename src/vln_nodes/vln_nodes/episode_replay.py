@@ -37,7 +37,7 @@ from vln_nodes.bag_reader import Bag, BagError
 from vln_nodes.memory_node import MemoryParameters
 from vln_nodes.record_node import PARAMETERS
 from vln_nodes.system1_node import System1Parameters, make_pointer
-from vln_nodes.system2_node import System2Parameters, make_planner
+from vln_nodes.system2_config import System2Parameters, make_planner
 
 PARTS = ('planner', 'grounding', 'memory')
 

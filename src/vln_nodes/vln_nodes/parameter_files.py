@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from vln_core.errors import ConfigError
 from vln_nodes import parameters
 from vln_nodes.controller_node import ControllerParameters
 from vln_nodes.lifecycle_manager import LifecycleParameters
@@ -23,7 +24,7 @@ from vln_nodes.perception_node import PerceptionParameters
 from vln_nodes.record_node import RecordParameters
 from vln_nodes.safety_node import SafetyParameters
 from vln_nodes.system1_node import System1Parameters
-from vln_nodes.system2_node import System2Parameters
+from vln_nodes.system2_config import System2Parameters
 
 Values = Mapping[str, Mapping[str, Any]]
 
@@ -45,6 +46,22 @@ BY_LAUNCH = frozenset(
     'lockstep planner sim scene seed simulated.seed enable_stamped_cmd_vel '
     'host port tls_certificate tls_key folder'.split()
 )
+
+
+def read(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the values of a parameter file by the last part of the node's name.
+
+    Raises:
+        ConfigError: It cannot be read, or is no parameter file.
+    """
+    try:
+        content = yaml.safe_load(file.read_text()) or {}
+        return {
+            name.rpartition('/')[2]: dict(entry['ros__parameters'])
+            for name, entry in content.items()
+        }
+    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f'{file} is no parameter file: {error}') from error
 
 
 def nodes(*, with_bridge: bool) -> dict[str, Any]:

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -16,20 +14,14 @@ from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
-from vln_core.errors import ConfigError
 from vln_core.navigator import (
     CancelToken,
     EpisodeResult,
     Navigator,
-    NavigatorConfig,
     NavigatorEvent,
 )
 from vln_core.outcome import EpisodeCode
-from vln_core.ports import Brain
-from vln_core.system2.brain import OutageConfig, make_brain
-from vln_core.system2.model_client import ModelClient
-from vln_core.system2.model_planner import ModelPlannerConfig
-from vln_core.system2.model_profile import Budget, ModelProfile
+from vln_core.system2.stop_word import is_stop_word
 from vln_core.system2.transcript import Transcript
 from vln_interfaces.action import Navigate
 from vln_interfaces.msg import DecisionRecord
@@ -39,59 +31,7 @@ from vln_nodes.base import StackNode
 from vln_nodes.calls import Caller
 from vln_nodes.model_calls import PublishedTranscript
 from vln_nodes.motion_gate import MotionGate
-from vln_nodes.parameters import parameter
-
-
-@dataclass(frozen=True)
-class System2Parameters:
-    """Parameters of the System 2 node."""
-
-    planner: str = parameter(
-        'rules',
-        "Mode of the planner: 'rules' needs no model; 'ham', 'agentic', 'mcgpt' and 'fused' ask "
-        "the one of 'model.*', with the key of the environment variable model.key_variable.",
-    )
-    with_map_image: bool = parameter(False, 'Whether the planner is shown the map image.')
-    transcript: str = parameter('', "Folder for a transcript of the model's answers; '': none.")
-    navigator: NavigatorConfig = field(default_factory=NavigatorConfig)
-    model: ModelProfile = field(default_factory=ModelProfile)
-    budget: Budget = field(default_factory=Budget)
-    outage: OutageConfig = field(default_factory=OutageConfig)
-
-
-def make_planner(
-    config: System2Parameters,
-    is_cancelled: Callable[[], bool],
-    transcript: Transcript | None = None,
-) -> Brain:
-    """Return the planner that the parameters choose.
-
-    Args:
-        config: Parameters.
-        is_cancelled: Asked while waiting for a model.
-        transcript: Where exchanges go; None: into the folder of the parameters.
-
-    Raises:
-        ConfigError: The mode is unknown, or asks for a model and none is named.
-    """
-    if config.planner == 'rules':
-        return make_brain('rules')
-    if not config.model.model:
-        raise ConfigError(
-            f"planner mode '{config.planner}' asks a model: name one in system2's parameter "
-            'model.model and its endpoint in model.base_url, or choose planner:=rules'
-        )
-    if transcript is None and config.transcript:
-        transcript = Transcript(Path(config.transcript))
-    client = ModelClient(
-        config.model, budget=config.budget, transcript=transcript, is_cancelled=is_cancelled
-    )
-    limits = ModelPlannerConfig(
-        mode=config.planner,
-        native_tools=config.model.native_tools,
-        has_vision=config.model.has_vision,
-    )
-    return make_brain(config.planner, limits, client, outage=config.outage)
+from vln_nodes.system2_config import System2Parameters, make_planner
 
 
 class System2Node(StackNode):
@@ -106,7 +46,7 @@ class System2Node(StackNode):
         legs = RosLegs(self, self._caller, self._gate)
         eyes = RosEyes(self, self._caller, legs)
         pointer = RosPointer(self, self._caller)
-        self._memory = RosMemory(self, self._caller, with_map_image=self._config.with_map_image)
+        self._memory = RosMemory(self, self._caller, with_map_image=self._config.shows_map)
         self._navigator = Navigator(
             eyes,
             self._memory,
@@ -121,12 +61,15 @@ class System2Node(StackNode):
         self._lock = threading.Lock()
         self._handle: ServerGoalHandle | None = None
         self._is_busy = False
+        self._running: Future | None = None
+        self._was_told_to_stop = False
         self._num_episodes = 0
         self._worker = runtime.Worker(self, 'navigator')
         self._decisions = self.create_publisher(DecisionRecord, 'decisions', qos.EVENTS)
         self.create_service(SetBool, 'system2/pause', self._on_pause)
         self.create_service(SetBool, 'system2/require_approval', self._on_require_approval)
         self.create_service(SetBool, 'system2/approve', self._on_approve)
+        self.create_subscription(String, 'operator_words', self._on_words, qos.EVENTS)
         self._show()
         self._server = ActionServer(
             self,
@@ -154,7 +97,31 @@ class System2Node(StackNode):
             self._caller.token.cancel()
         return CancelResponse.ACCEPT
 
+    def _on_words(self, message: String) -> None:
+        """Hear the stop word; instructions come as goals of ``navigate``."""
+        if is_stop_word(message.data):
+            self._stop_at_once(message.data)
+
+    def _stop_at_once(self, words: str) -> None:
+        self._was_told_to_stop = True
+        self._caller.token.cancel()
+        self.get_logger().warning(f'the operator said "{words.strip()[:60]}": the robot stops')
+
+    async def _stand_still(self, handle: ServerGoalHandle) -> Navigate.Result:
+        """End what runs, because the stop word came as an instruction."""
+        self._stop_at_once(handle.request.instruction)
+        if self._running is not None:
+            await self._running
+        handle.succeed()
+        return Navigate.Result(
+            error_code=int(EpisodeCode.STOPPED_VERIFIED),
+            error_msg='the robot stands, as the operator said',
+            is_verified=True,
+        )
+
     async def _execute(self, handle: ServerGoalHandle) -> Navigate.Result:
+        if is_stop_word(handle.request.instruction):
+            return await self._stand_still(handle)
         if self._is_busy:
             handle.abort()
             return Navigate.Result(
@@ -162,15 +129,16 @@ class System2Node(StackNode):
                 error_msg='another instruction is being followed; cancel it first',
             )
         self._is_busy = True
+        self._was_told_to_stop = False
         self._num_episodes += 1
         self._caller.token = CancelToken()
         self._memory.episode_id = handle.request.episode_id or f'episode_{self._num_episodes}'
         self._handle = handle
-        future: Future = self._worker.submit(
+        self._running = self._worker.submit(
             self._navigator.run, handle.request.instruction, self._caller.token
         )
         try:
-            result: EpisodeResult = await future
+            result: EpisodeResult = await self._running
         except Exception as error:
             # A defect, not a refusal: the loop has halted the legs, and people must see why.
             self.get_logger().error(f'the navigator failed: {error!r}')
@@ -181,6 +149,7 @@ class System2Node(StackNode):
             )
         finally:
             self._is_busy = False
+            self._running = None
             self._handle = None
         if result.code is EpisodeCode.CANCELLED and handle.is_cancel_requested:
             handle.canceled()
@@ -188,10 +157,13 @@ class System2Node(StackNode):
             handle.succeed()
         else:
             handle.abort()
-        self.get_logger().info(f'{result.code.name}: {result.message}')
+        message = result.message
+        if result.code is EpisodeCode.CANCELLED and self._was_told_to_stop:
+            message = 'the operator said stop'
+        self.get_logger().info(f'{result.code.name}: {message}')
         return Navigate.Result(
             error_code=int(result.code),
-            error_msg=result.message,
+            error_msg=message,
             is_verified=result.is_verified,
             num_decisions=len(result.decisions),
             distance_driven=float(result.distance_driven),
