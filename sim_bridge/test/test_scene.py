@@ -11,9 +11,10 @@ import pytest
 from room_scene import write_scene
 
 from vln_core.errors import ConfigError, SceneError
-from vln_sim_bridge import scene as scenes
+from vln_sim_bridge import scene_cache
 from vln_sim_bridge.make import make_simulator
-from vln_sim_bridge.scene import load_scene, resolve_scene
+from vln_sim_bridge.scene import load_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 
 
 @pytest.fixture
@@ -95,10 +96,10 @@ def test_cache_is_whole_or_absent(tmp_path, monkeypatch):
         raise SceneError('broken on the way')
 
     with pytest.raises(SceneError, match='on the way'):
-        scenes._cached('a', fail)
-    assert list(scenes.cache_folder().iterdir()) == []
-    target = scenes._cached('a', make)
-    assert target == scenes.cache_folder() / 'a'
-    assert scenes._cached('a', fail) == target  # made once
+        scene_cache._cached('a', fail)
+    assert list(scene_cache.cache_folder().iterdir()) == []
+    target = scene_cache._cached('a', make)
+    assert target == scene_cache.cache_folder() / 'a'
+    assert scene_cache._cached('a', fail) == target  # made once
     assert len(calls) == 1
     assert [path.name for path in target.parent.iterdir()] == ['a']

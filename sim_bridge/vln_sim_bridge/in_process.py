@@ -40,7 +40,7 @@ from vln_core.system1.pointer import DetectorPointer
 from vln_core.system2.brain import make_brain
 from vln_sim_bridge.episodes import Episode, load_episodes
 from vln_sim_bridge.make import make_simulator
-from vln_sim_bridge.scene import resolve_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 from vln_sim_bridge.simulator import Frame, Simulator, SimulatorConfig
 
 TICK = 0.05

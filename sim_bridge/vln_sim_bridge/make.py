@@ -7,7 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from vln_core.errors import ConfigError
-from vln_sim_bridge.scene import load_scene, resolve_scene
+from vln_sim_bridge.scene import load_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 from vln_sim_bridge.simulator import Simulator, SimulatorConfig
 
 KINDS = ('raycast', 'habitat')

@@ -19,7 +19,8 @@ from vln_core.geometry import transforms
 from vln_interfaces.msg import GroundTruth, LabelTable
 from vln_interfaces.msg import Label as LabelMsg
 from vln_nodes import conversions
-from vln_sim_bridge.simulator import CameraMount, Label, RobotState
+from vln_sim_bridge.scene import Label
+from vln_sim_bridge.simulator import CameraMount, RobotState
 
 ODOM_FRAME = 'odom'
 BASE_FRAME = 'base_link'

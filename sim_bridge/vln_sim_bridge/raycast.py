@@ -18,8 +18,8 @@ from vln_sim_bridge.collision import ClearanceMap, DiscBody
 from vln_sim_bridge.meshes import TriangleSoup, load_soup
 from vln_sim_bridge.moving import MovingObstacle
 from vln_sim_bridge.noise import DepthNoise, OdometryNoise
-from vln_sim_bridge.scene import Scene, labels_of, load_scene
-from vln_sim_bridge.simulator import Frame, Label, RobotState, SimulatorConfig
+from vln_sim_bridge.scene import Label, Scene, labels_of, load_scene
+from vln_sim_bridge.simulator import Frame, RobotState, SimulatorConfig
 
 _COAT = np.array([200, 60, 60], np.float32)
 

@@ -10,24 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.geometry.camera import PinholeCamera
-
-if TYPE_CHECKING:
-    from vln_sim_bridge.scene import Scene
-
-
-@dataclass(frozen=True)
-class Label:
-    """Row of the label table: what an id of the semantic image means."""
-
-    id: int
-    category: str
-    name: str
+from vln_sim_bridge.scene import Label, Scene
 
 
 @dataclass(frozen=True)

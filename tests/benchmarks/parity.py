@@ -26,7 +26,7 @@ from watcher import Watcher
 from vln_sim_bridge.episodes import Episode, load_episodes
 from vln_sim_bridge.in_process import RunConfig, run_episode
 from vln_sim_bridge.make import make_simulator
-from vln_sim_bridge.scene import resolve_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 
 _RADIUS = 3.0
 _TIMEOUT = 1800.0

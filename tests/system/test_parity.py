@@ -27,7 +27,7 @@ from vln_nodes.system1_node import System1Node
 from vln_sim_bridge.episodes import load_episodes
 from vln_sim_bridge.in_process import RunConfig, SimulatedEyes, SimulatedRobot
 from vln_sim_bridge.make import make_simulator
-from vln_sim_bridge.scene import resolve_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 
 SCENE = 'apartment:1'
 # One through a doorway, one that only a search finds, with turns back.

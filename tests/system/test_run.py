@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from vln_sim_bridge.episodes import load_episodes
-from vln_sim_bridge.scene import resolve_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 
 SCENE = 'apartment:1'
 SUCCESS_RADIUS = 3.0

@@ -23,7 +23,8 @@ from rich.table import Table
 from vln_cli.launch import launch_command
 from vln_core.errors import VlnError
 from vln_sim_bridge.episodes import load_episodes
-from vln_sim_bridge.scene import load_scene, resolve_scene
+from vln_sim_bridge.scene import load_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 
 if TYPE_CHECKING:
     from vln_cli.demo_client import Recording
