@@ -30,24 +30,52 @@ Metrics = dict[str, Any]
 def main(argv: Sequence[str]) -> int:
     """Run the benchmark; the last line with ``--json`` is ``{"name", "metrics"}``."""
     options = _parser().parse_args(list(argv))
-    metrics: Metrics = {}
-    curves: dict[str, list[tuple[float, float]]] = {}
+    names = list(_PARTS) if options.parts is None else options.parts.split(',')
+    unknown = [name for name in names if name not in _PARTS]
+    if unknown:
+        print(f'vln bench memory: no part {unknown[0]!r}; there are {", ".join(_PARTS)}')
+        return 2
+    saved = _Saved(options)
     with tempfile.TemporaryDirectory(prefix='vln_bench_memory_') as folder:
-        for name, part in _PARTS.items():
+        for name in (n for n in names if n not in saved.done):
             started = time.perf_counter()
-            metrics.update(part(options, Path(folder), curves))
+            saved.add(_PARTS[name](options, Path(folder), saved), name)
             _say(options, f'{name}: {time.perf_counter() - started:.0f} s')
-    metrics['seed'] = options.seed
+    metrics = {**saved.metrics, 'seed': options.seed}
     if options.json:
         print(json.dumps({'name': 'memory', 'metrics': metrics}))
         return 0
     for name, value in metrics.items():
         print(f'{name:36s} {value}')
-    options.output.mkdir(parents=True, exist_ok=True)
-    for name, points in curves.items():
+    for name, points in saved.curves.items():
         scenes.plot(points, name, options.output / f'memory_{name.split()[0]}.png')
     print(f'plots: {options.output}')
     return 0
+
+
+class _Saved:
+    """Figures so far, in a file, so that a long campaign can be done in several sittings."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.path = options.output / 'memory.json'
+        wanted = ('seed', 'places', 'kills', 'malformed', 'steps')
+        self.setting = {name: getattr(options, name) for name in wanted}
+        self.metrics: Metrics = {}
+        self.curves: dict[str, list[tuple[float, float]]] = {}
+        self.done: list[str] = []
+        if options.resume and self.path.is_file():
+            data = json.loads(self.path.read_text(encoding='utf-8'))
+            if data['setting'] == self.setting:
+                self.metrics, self.done = data['metrics'], data['done']
+                self.curves = {k: [(x, y) for x, y in v] for k, v in data['curves'].items()}
+
+    def add(self, metrics: Metrics, name: str = '') -> None:
+        """Take over figures; with a name that part is complete."""
+        self.metrics.update(metrics)
+        self.done += [name] if name else []
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        data = {k: getattr(self, k) for k in ('setting', 'metrics', 'curves', 'done')}
+        self.path.write_text(json.dumps(data), encoding='utf-8')
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--malformed', type=int, default=10_000, help='malformed updates to try')
     parser.add_argument('--steps', type=int, default=5000, help='steps of the growth curve')
     parser.add_argument('--output', type=Path, default=Path('runs/bench'), help='folder of plots')
+    parser.add_argument('--parts', help='some of them, with commas: kill,scale,size,context ...')
+    parser.add_argument('--resume', action='store_true', help='go on with figures of --output')
     return parser
 
 
@@ -70,35 +100,39 @@ def _p95(values: Sequence[float]) -> float:
     return round(float(np.percentile(np.asarray(values), 95)) * 1e3, 3)
 
 
-def _scale(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+def _scale(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:
     result: Metrics = {}
     sizes = [n for n in (100, 1000) if n < options.places] + [options.places]
     for places in sizes:
         store = scenes.large_store(places, folder / f'{places}.db', options.seed)
-        update, flush = _time_updates(store, options.seed)
+        update, flush, processor = _time_updates(store, options.seed)
         retrieve = _time_retrieval(store, options.seed)
-        curves.setdefault('update_ms over places', []).append((places, _p95(update)))
-        curves.setdefault('retrieve_ms over places', []).append((places, _p95(retrieve)))
+        saved.curves.setdefault('update_ms over places', []).append((places, _p95(update)))
+        saved.curves.setdefault('retrieve_ms over places', []).append((places, _p95(retrieve)))
         store.close()
     result['update_ms_p95'] = _p95(update)
     result['update_flush_ms_p95'] = _p95(flush)
+    result['update_processor_ms_p95'] = _p95(processor)
     result['retrieve_ms_p95'] = _p95(retrieve)
+    result['numpy_cosine_ms_p95'] = _p95(_time_cosine(options.seed))
     result['scale_places'] = options.places
     result['scale_objects'] = options.places * 10
     return result
 
 
-def _time_updates(store: Any, seed: int) -> tuple[list[float], list[float]]:
+def _time_updates(store: Any, seed: int) -> tuple[list[float], list[float], list[float]]:
+    """Return seconds of each update: without the flush, of the flush, of the processor."""
     rng = np.random.default_rng(seed)
-    update, flush = [], []
+    update, flush, processor = [], [], []
     for k in range(200):
         look, pose = scenes.random_look(store, rng, k)
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), time.thread_time()
         scenes.update_graph(store, look, pose, k)
         spent = time.perf_counter() - started
+        processor.append(time.thread_time() - busy)
         update.append(spent - store.journal.flush_seconds)
         flush.append(store.journal.flush_seconds)
-    return update, flush
+    return update, flush, processor
 
 
 def _time_retrieval(store: Any, seed: int) -> list[float]:
@@ -116,7 +150,19 @@ def _time_retrieval(store: Any, seed: int) -> list[float]:
     return times
 
 
-def _size(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+def _time_cosine(seed: int) -> list[float]:
+    """Return seconds of a bare cosine over 10,000 x 384: how fast and how busy we are."""
+    rng = np.random.default_rng(seed)
+    table, vector = rng.random((10_000, 384), np.float32), rng.random(384, np.float32)
+    times = []
+    for _ in range(200):
+        started = time.perf_counter()
+        table @ vector
+        times.append(time.perf_counter() - started)
+    return times
+
+
+def _size(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:
     def grow(places: int, objects: int) -> int:
         tracemalloc.start()
         store = scenes.large_store(places, None, options.seed, objects_per_place=objects)
@@ -132,7 +178,7 @@ def _size(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> 
     }
 
 
-def _map_and_context(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+def _map_and_context(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:
     from vln_core.memory.config import MemoryConfig
     from vln_core.memory.store import MemoryStore
 
@@ -156,7 +202,7 @@ def _map_and_context(options: argparse.Namespace, folder: Path, curves: dict[str
             scenes.observe_window_only(one, look)
             tokens[k].append(scenes.window_tokens(one))
             scenes.finish(one, step)
-    curves['tokens over the steps of an episode'] = list(enumerate(map(float, tokens[0])))
+    saved.curves['tokens over the steps of an episode'] = list(enumerate(map(float, tokens[0])))
     drawn = []
     for _ in range(60):
         started = time.perf_counter()
@@ -174,7 +220,7 @@ def _map_and_context(options: argparse.Namespace, folder: Path, curves: dict[str
     }
 
 
-def _growth(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+def _growth(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:
     """Return the cost of a whole step (observe to conclude) as an episode goes on and on."""
     from vln_core.memory.store import MemoryStore
 
@@ -192,7 +238,7 @@ def _growth(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -
         times.append(time.perf_counter() - started - flush)
     store.close()
     blocks = [times[k : k + 50] for k in range(0, len(times), 50)]
-    curves['step_ms over steps'] = [
+    saved.curves['step_ms over steps'] = [
         (50.0 * k, float(np.median(b)) * 1e3) for k, b in enumerate(blocks)
     ]
     second = blocks[min(1, len(blocks) - 1)]
@@ -202,15 +248,16 @@ def _growth(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -
     }
 
 
-def _kills(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
-    chooser = random.Random(options.seed)
-    lost = 0
-    for run in range(options.kills):
+def _kills(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:
+    runs, lost = saved.metrics.get('kill_runs', 0), saved.metrics.get('kill_lost', 0)
+    for run in range(runs, options.kills):
         path = folder / f'kill_{run}.db'
-        acknowledged = _kill_one(path, chooser.uniform(0.02, 0.4))
-        lost += int(not scenes.holds(path, acknowledged))
+        moment = random.Random(f'{options.seed} {run}').uniform(0.02, 0.4)
+        lost += int(not scenes.holds(path, _kill_one(path, moment)))
         for left in folder.glob(f'kill_{run}.db*'):
             left.unlink()
+        if run % 10 == 9:
+            saved.add({'kill_runs': run + 1, 'kill_lost': lost})
     return {'kill_runs': options.kills, 'kill_lost': lost}
 
 
@@ -241,7 +288,7 @@ def _kill_one(path: Path, delay: float) -> int:
     return count
 
 
-def _malformed(options: argparse.Namespace, folder: Path, curves: dict[str, Any]) -> Metrics:
+def _malformed(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:
     from vln_core.errors import MemoryStoreError
     from vln_core.memory.export import to_dict
     from vln_core.memory.fuzz import malformed_updates
@@ -270,11 +317,11 @@ def _malformed(options: argparse.Namespace, folder: Path, curves: dict[str, Any]
     }
 
 
-_PARTS: dict[str, Callable[[argparse.Namespace, Path, dict[str, Any]], Metrics]] = {
-    'kill -9': _kills,
+_PARTS: dict[str, Callable[[argparse.Namespace, Path, _Saved], Metrics]] = {
+    'kill': _kills,
     'scale': _scale,
     'size': _size,
-    'map and context': _map_and_context,
+    'context': _map_and_context,
     'growth': _growth,
     'malformed': _malformed,
 }

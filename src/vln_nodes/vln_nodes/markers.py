@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import colorsys
 import zlib
+from collections.abc import Sequence
 
 import cv2
 import numpy as np
@@ -41,8 +42,13 @@ def detection_markers(panorama: Panorama, frame_id: str) -> MarkerArray:
     return array
 
 
-def graph_markers(graph: WorldGraph, frame_id: str, stamp: int) -> MarkerArray:
-    """Return places, their edges, waypoints, openings and objects of the world graph."""
+def graph_markers(
+    graph: WorldGraph, frame_id: str, stamp: int, retrieved: Sequence[int] = ()
+) -> MarkerArray:
+    """Return places, their edges, failures, waypoints, openings and objects of the world graph.
+
+    The places of the slice retrieved last, best first, lie on yellow discs with their rank.
+    """
     array = _cleared(frame_id, stamp)
     centres = {}
     for place in graph.places:
@@ -52,6 +58,14 @@ def graph_markers(graph: WorldGraph, frame_id: str, stamp: int) -> MarkerArray:
         _sphere(array, 'places', place.id, centres[place.id], 0.35, color)
         text = place.name or place.room_type or f'place {place.id}'
         _text(array, 'place_names', place.id, centres[place.id], 0.5, text)
+        if place.failures:
+            note = f'abandoned at w{place.failures[-1].step}: {place.failures[-1].reason[:60]}'
+            _text(array, 'failures', place.id, centres[place.id], 0.75, note)
+    for rank, number in enumerate(n for n in retrieved if n in centres):
+        disc = _marker(array, 'retrieved', number, Marker.CYLINDER, (0.95, 0.8, 0.1), 0.5)
+        disc.pose.position = centres[number]
+        disc.scale = Vector3(x=0.9, y=0.9, z=0.02)
+        _text(array, 'retrieved_ranks', number, centres[number], 0.25, f'{rank + 1}')
     edges = _marker(array, 'edges', 0, Marker.LINE_LIST, (0.2, 0.5, 0.9), 0.8)
     edges.scale.x = 0.04
     for edge in graph.edges:

@@ -15,6 +15,7 @@ from sensor_msgs.msg import Image
 from visualization_msgs.msg import MarkerArray
 
 from vln_core.context import PlanningContext
+from vln_core.context import WorldGraph as GraphState
 from vln_core.errors import GeometryError, MemoryStoreError, PerceptionError
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.store import MemoryStore
@@ -66,6 +67,7 @@ class MemoryNode(StackNode):
         self._poses = None if is_odom else TfPoses(self, self._changed)
         self._store = MemoryStore(self._config.memory, journal, self._config.encoder, map_id)
         self._stamp = 0
+        self._retrieved: tuple[int, ...] = ()
         self._graph = self.create_publisher(WorldGraph, 'world_graph', qos.LATCHED)
         self._progress = self.create_publisher(ProgressRecord, 'progress', qos.LATCHED)
         self._picture = self.create_publisher(Image, 'map_image', qos.LATCHED)
@@ -140,7 +142,9 @@ class MemoryNode(StackNode):
             )
             return context
 
-        await self._worker.submit(work)
+        context = await self._worker.submit(work)
+        self._retrieved = context.retrieved
+        self._show_markers(context.graph)
         self._stamp_header(response.graph.header)
         self._stamp_header(response.progress.header)
 
@@ -178,7 +182,7 @@ class MemoryNode(StackNode):
 
     async def _show(self) -> None:
         """Publish what the memory holds now."""
-        frame, size = self._config.global_frame, self._config.map_image_size_px
+        size = self._config.map_image_size_px
         has_viewer = self._picture.get_subscription_count() > 0
 
         def work() -> tuple[Any, ...]:
@@ -194,13 +198,19 @@ class MemoryNode(StackNode):
         record = memory_conversions.progress_msg(progress, self._store.instruction)
         self._stamp_header(record.header)
         self._progress.publish(record)
-        self._markers.publish(markers.graph_markers(graph, frame, self._stamp))
+        self._show_markers(graph)
         grid = conversions.grid_msg(*space)
         self._stamp_header(grid.header)
         self._grid.publish(grid)
         if drawn is not None:
-            self._picture.publish(conversions.image_of_rgb(drawn, self._stamp, frame))
+            self._picture.publish(
+                conversions.image_of_rgb(drawn, self._stamp, self._config.global_frame)
+            )
         self.report(waypoints=len(graph.waypoints), objects=len(graph.objects))
+
+    def _show_markers(self, graph: GraphState) -> None:
+        frame = self._config.global_frame
+        self._markers.publish(markers.graph_markers(graph, frame, self._stamp, self._retrieved))
 
     def _stamp_header(self, header: Any) -> None:
         header.frame_id = self._config.global_frame

@@ -145,38 +145,45 @@ class WorldGraphStore:
                 self.places.nodes[place].objects.discard(gone)
                 self.places.touch_around(place)
         self.objects.merged.clear()
-        self._place_objects(changed, space)
+        self._place_objects(changed, base_xy, space)
 
-    def _place_objects(self, changed: list[int], space: SpaceMap) -> None:
+    def _place_objects(
+        self, changed: list[int], base_xy: tuple[float, float], space: SpaceMap
+    ) -> None:
         """Choose the place of each object; all lines to anchors are tested in one go."""
-        choices = [self._anchors_around(i) for i in changed]
-        counts = [len(anchors) for anchors, _ in choices]
-        if not sum(counts):
+        if not changed:
             return
         ids = np.array(changed, np.int64)
+        rows, anchors, gaps = self._anchors_around(ids, base_xy)
+        if not len(rows):
+            return
         skips = 0.5 * self.objects.extents[ids, :2].max(axis=1) + 0.3
-        starts = self.places.anchors[np.concatenate([a for a, _ in choices]), :2]
-        ends = np.repeat(self.objects.positions[ids, :2], counts, axis=0)
-        is_open = space.lines_free(starts, ends, np.repeat(skips, counts))
-        first = 0
-        for object_id, (anchors, gaps), count in zip(changed, choices, counts, strict=True):
-            if count:
-                free = is_open[first : first + count]
-                pick = int(free.argmax())  # anchors come nearest first
-                self._put(object_id, int(anchors[pick]), float(gaps[pick]), bool(free[pick]))
-            first += count
+        starts, ends = self.places.anchors[anchors, :2], self.objects.positions[ids[rows], :2]
+        is_open = space.lines_free(starts, ends, skips[rows])
+        # The nearest anchor in sight, else the nearest: rows come by object, nearest first.
+        order = np.lexsort((np.arange(len(rows)), ~is_open, rows))
+        firsts = order[np.unique(rows[order], return_index=True)[1]].tolist()
+        for k in firsts:
+            self._put(changed[rows[k]], int(anchors[k]), float(gaps[k]), bool(is_open[k]))
 
-    def _anchors_around(self, object_id: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the anchors that may contain an object, nearest first, and their distances."""
-        x, y = map(float, self.objects.positions[object_id, :2])
-        near = self.places.near(x, y, self._config.containment_distance)
-        if not len(near):
-            # Seen from afar: its nearest anchor is the robot's own, with little confidence.
-            near = self.places.near(x, y, 2.5 * self._config.containment_distance)
-        spots = self.places.anchors[near]
-        gaps = np.hypot(spots[:, 0] - x, spots[:, 1] - y)
-        order = gaps.argsort(kind='stable')[:_NUM_CHOICES]
-        return near[order], gaps[order]
+    def _anchors_around(
+        self, ids: NDArray[np.int64], base_xy: tuple[float, float]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return row of an object, anchor and distance, by object and nearest first."""
+        limit = self._config.containment_distance
+        spots = self.objects.positions[ids]
+        away = float(np.hypot(spots[:, 0] - base_xy[0], spots[:, 1] - base_xy[1]).max())
+        # Objects seen from afar have no anchor around: with little confidence they go to one
+        # within 2.5 times the distance.
+        near = self.places.near(*base_xy, 2.5 * limit + away)
+        anchors = self.places.anchors[near]
+        gaps = np.hypot(spots[:, :1] - anchors[:, 0], spots[:, 1:2] - anchors[:, 1])
+        reach = np.where((gaps <= limit).any(axis=1), limit, 2.5 * limit)
+        gaps[gaps > reach[:, None]] = np.inf
+        order = gaps.argsort(axis=1, kind='stable')[:, :_NUM_CHOICES]
+        rows, columns = np.nonzero(np.isfinite(np.take_along_axis(gaps, order, axis=1)))
+        chosen = order[rows, columns]
+        return rows, near[chosen], gaps[rows, chosen]
 
     def _put(self, object_id: int, anchor: int, gap: float, is_in_sight: bool) -> None:
         node = self.objects.nodes[object_id]
