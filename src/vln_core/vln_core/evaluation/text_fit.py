@@ -7,7 +7,7 @@ the weights without and with the prior on path lengths.
 
 Imitation: at states along reference paths and along the planner's own walks, the choices that lead
 to the goal by the shortest way are the right ones; a conditional logit with a Gaussian prior is
-fitted by L-BFGS. Some buildings are held out to choose the bias of stopping.
+fitted by L-BFGS. Some buildings are held out to choose the bias of stopping, and then taken in.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _LIMIT = 15
 _ROLL_OUT = 9
 _SLACK = 0.25
 _PRIOR = 'prior:'
-_BIASES = (-1.2, -0.6, 0.0)
+_BIASES = (-2.0, -1.6, -1.2, -0.8, -0.4, 0.0, 0.4)
 # a goal is searched for longer than a route is walked
-_GOAL_BIASES = (-2.4, -1.6, -0.8)
+_GOAL_BIASES = (-3.2, -2.8, -2.4, -2.0, -1.6, -1.2)
 _WORDS = ('view:', 'turn:', 'lift:', 'is:')
 
 
@@ -69,6 +69,14 @@ class _Rows:
             self.values.append(np.array(list(features.values()), np.float32))
         self.good += good
         self.sizes.append(len(options))
+
+    def first(self, count: int) -> _Rows:
+        """Return the first states."""
+        options = sum(self.sizes[:count])
+        return _Rows(
+            self.index, self.columns[:options], self.values[:options], self.good[:options],
+            self.sizes[:count],
+        )  # fmt: skip
 
 
 def fit_logit(
@@ -294,13 +302,23 @@ def fit(
         if number < rounds:
             choice = fit_logit(rows, ridge=ridge, min_count=20, without=_PRIOR)
             weights = replace(weights, choice=choice)
+    num_fitted = len(rows.sizes)
+    for is_own_walk in (False, True):
+        _collect(rows, world, back, LinearTextPlanner(weights), is_own_walk=is_own_walk, rng=rng)
     thing = _fit_objects(world, fitted, ridge) if is_goal_only else {}
     sample = [back[number] for number in rng.permutation(len(back))[:num_tried]]
     made = []
     for use_prior in (False, True):
-        choice = fit_logit(rows, ridge=ridge, min_count=20, without='' if use_prior else _PRIOR)
+        without = '' if use_prior else _PRIOR
+        choice = fit_logit(rows.first(num_fitted), ridge=ridge, min_count=20, without=without)
         found = TextWeights(replace(config, use_prior=use_prior), choice, thing=thing)
-        made.append(_with_best_bias(found, world, sample, report))
+        found = _with_best_bias(found, world, sample, report)
+        # The bias is known: now the buildings that were held out for it are learned from as well.
+        choice = fit_logit(rows, ridge=ridge, min_count=20, without=without)
+        made.append(replace(found, choice=choice))
+    if is_goal_only:
+        thing = _fit_objects(world, episodes, ridge)
+        made = [replace(weights, thing=thing) for weights in made]
     return made[0], made[1]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vln_core.context import ObjectState, PlanningContext
 from vln_core.observation import Detection
@@ -14,6 +15,10 @@ from vln_core.system2.record import Backtrack, Go, Goto, MoveTo, describe_action
 from vln_core.system2.situation import Situation, surface_distance
 
 _OK = 0
+_SAME_SPOT = 0.3
+_MAX_VISITS = 3
+# An action and as many others after it fail before a turn ends in vain.
+_TRIES_A_TURN = 4
 
 
 class Moves:
@@ -54,7 +59,7 @@ class Moves:
         near = surface_distance(self.s.xy, thing)
         detection = self.s.seen_now(thing)
         if detection is not None:
-            for action in self._visible_moves(detection):
+            for action in self._visible_moves(detection)[self._num_tried_from_here() :]:
                 if not self.is_banned(action):
                     return action
         if not allow_far and detection is None:
@@ -67,7 +72,7 @@ class Moves:
                 continue
             if np.hypot(*(xy - self.s.xy)) < 0.3 or self.is_banned(Goto(viewpoint=view.id)):
                 continue
-            if view.is_visited and self._times(Goto(viewpoint=view.id)) >= 2:
+            if view.is_visited and self._num_visits(xy) >= _MAX_VISITS:
                 continue
             gap = surface_distance(xy, thing)
             walls = len(self.s.crossed(xy, target))
@@ -82,19 +87,41 @@ class Moves:
                 best = (cost, view.id)
         return Goto(viewpoint=best[1]) if best else None
 
-    def _times(self, action: Goto) -> int:
-        """Return how often an action was taken before."""
-        text = describe_action(action)
-        return sum(1 for note in self.c.history if note.action == text)
+    def _num_visits(self, xy: NDArray[np.float64]) -> int:
+        """Return how many waypoints lie at a spot."""
+        return sum(float(np.hypot(*(p - xy))) < _SAME_SPOT for p in self.s.track)
+
+    def _num_tried_from_here(self) -> int:
+        """Return how many moves to pixels earlier turns at this very spot tried in vain."""
+        at = {w.id: p for w, p in zip(self.s.waypoints, self.s.track, strict=True)}
+        turns = 0
+        for note in self.c.history:
+            place = at.get(note.step)
+            if place is None or note.code == _OK or note.step == self.s.here:
+                continue
+            here = float(np.hypot(*(place - self.s.xy))) < _SAME_SPOT
+            turns += here and note.action.startswith(('go(', 'move_to('))
+        return _TRIES_A_TURN * turns
 
     def _visible_moves(self, detection: Detection) -> list[Go | MoveTo]:
+        """Return moves towards what a view shows: to it, before it, beside it, half the way."""
         views = self.c.panorama.views
         moves: list[Go | MoveTo] = [Go(view=detection.view, target=detection.category)]
-        if detection.view < len(views):
-            camera = views[detection.view].camera
-            left, _, right, bottom = detection.box_xyxy
-            middle = min(max(0.5 * (left + right) / camera.width, 0.02), 0.98)
-            for below in (0.03, 0.10):
-                row = min(bottom / camera.height + below, 0.97)
-                moves.append(MoveTo(view=detection.view, u=round(middle, 3), v=round(row, 3)))
+        if detection.view >= len(views):
+            return moves
+        camera = views[detection.view].camera
+        left, _, right, bottom = detection.box_xyxy
+        middle = 0.5 * (left + right) / camera.width
+        half = 0.5 * (right - left) / camera.width
+        foot = bottom / camera.height
+        spots = [
+            (middle, foot + 0.03),
+            (middle, foot + 0.10),
+            (middle - half - 0.08, foot),
+            (middle + half + 0.08, foot),
+            (middle, 0.5 * (foot + 1.0)),
+        ]
+        for u, v in spots:
+            u, v = min(max(u, 0.02), 0.98), min(v, 0.97)
+            moves.append(MoveTo(view=detection.view, u=round(u, 3), v=round(v, 3)))
         return moves

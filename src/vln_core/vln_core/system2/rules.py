@@ -40,6 +40,7 @@ from vln_core.system2.record import (
     WorldNotes,
 )
 from vln_core.system2.situation import Situation, surface_distance
+from vln_core.system2.walking import walking_distance
 
 
 @dataclass(frozen=True)
@@ -210,19 +211,16 @@ class _Turn:
         anything = anything or self.c.waypoints_left <= 4
         for candidate in goal_candidates(self.s, self.judge, index, is_last_chance=anything):
             thing = candidate.thing
-            near = surface_distance(self.s.xy, thing)
+            near = walking_distance(self.c, thing)
             arrive = min(self.config.arrive, 0.8 * self.c.stop_radius)
-            is_stuck = self._stands_still()
-            if is_stuck and near > 0.95 * self.c.stop_radius:
-                continue
+            enough = 0.95 * self.c.stop_radius
             move = None
-            is_behind_wall = self.s.seen_now(thing) is None and (
-                self.s.room_of_object(thing) != self.s.room
-            )
-            if (near > arrive or is_behind_wall) and not is_stuck:
+            if near > arrive and not self._stands_still():
                 move = self.moves.towards(thing, allow_far=is_goal)
-            if move is None and (near > 0.95 * self.c.stop_radius or is_behind_wall):
+            if move is None and near > enough:
                 continue
+            if not math.isfinite(near):
+                near = surface_distance(self.s.xy, thing)
             if not is_goal and move is None:
                 self._skip_open(f'the goal {thing.category} is reached: {candidate.reason}')
             if move is None:
