@@ -30,7 +30,7 @@ from vln_nodes.bag_writer import BagWriter, qos_entry
 from vln_sim_bridge.episodes import load_episodes
 from vln_sim_bridge.in_process import RunConfig, SimulatedEyes, SimulatedRobot
 from vln_sim_bridge.make import make_simulator
-from vln_sim_bridge.scene import resolve_scene
+from vln_sim_bridge.scene_cache import resolve_scene
 
 SCENE = 'apartment:1'
 TASK = 'Search the rooms for the sofa and stop beside it.'

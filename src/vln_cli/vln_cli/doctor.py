@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from vln_cli import machine, setup_workspace
 from vln_cli.environment import stack_environment
@@ -43,6 +44,11 @@ def main(argv: Sequence[str]) -> int:
         'nothing. The exit code is 0 if all that the stack needs is there, else 1.',
     )
     parser.add_argument('--json', action='store_true', help='print the rows as JSON')
+    parser.add_argument(
+        '--robot', action='store_true', help='look at a live robot instead; --robot --help'
+    )
+    if '--robot' in argv:
+        return _look_at_robot([one for one in argv if one != '--robot'])
     options = parser.parse_args(argv)
     findings = [
         *_look_at_machine(),
@@ -56,9 +62,21 @@ def main(argv: Sequence[str]) -> int:
     if options.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
-        _print_table(findings)
+        print_table(findings)
         print(f'\n{len(bad)} to mend, see the last column' if bad else '\nall is well')
     return 1 if bad else 0
+
+
+def _look_at_robot(argv: Sequence[str]) -> int:
+    """Replace this process by one that has ROS."""
+    try:
+        environment = stack_environment()
+    except FileNotFoundError:
+        print(f'vln: the checkout is not set up; run {_SETUP}', file=sys.stderr)
+        return 1
+    command = [str(PYTHON), '-m', 'vln_cli.doctor_robot', *argv]
+    sys.stdout.flush()
+    os.execve(command[0], command, environment)
 
 
 def _look_at_machine() -> list[Finding]:
@@ -228,7 +246,8 @@ def _look_at_habitat() -> list[Finding]:
     return [Finding('habitat-sim', NOTE, 'not set up (optional)', './vln setup --habitat')]
 
 
-def _print_table(findings: Sequence[Finding]) -> None:
+def print_table(findings: Sequence[Any]) -> None:
+    """Print findings, or checks of a robot, one a line with what to do below it."""
     wide = max(len(finding.what) for finding in findings)
     for finding in findings:
         mark = {OK: ' ok ', MISSING: 'MISS', WRONG: 'BAD ', NOTE: 'note'}[finding.state]

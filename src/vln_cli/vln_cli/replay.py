@@ -96,13 +96,14 @@ def _play(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     from vln_nodes import episode_replay as again
     from vln_nodes.bag_reader import Bag
+    from vln_nodes.parameter_files import read
 
     bag = Bag(options.bag)
     values = again.recorded_parameters(bag)
     if not values and options.params_file is None:
         print('vln: the bag holds no parameters; the defaults are used', file=sys.stderr)
     if options.params_file is not None:
-        values = _parameters_of(options.params_file)
+        values = read(options.params_file)
     asks = options.ask_model
     if options.planner:
         asks = asks or options.planner != values.get('system2', {}).get('planner')
@@ -117,22 +118,6 @@ def _compare(options: argparse.Namespace) -> int:
     else:
         _show(results)
     return _DIFFERS if any(result.differences for result in results) else _SAME
-
-
-def _parameters_of(file: Path) -> dict[str, dict[str, Any]]:
-    """Return the parameters of a ROS parameter file by the last part of each node's name."""
-    import yaml
-
-    from vln_core.errors import ConfigError
-
-    try:
-        content = yaml.safe_load(file.read_text()) or {}
-        return {
-            name.rpartition('/')[2]: dict(entry['ros__parameters'])
-            for name, entry in content.items()
-        }
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f'{file} is no parameter file: {error}') from error
 
 
 def _show(results: list[Any]) -> None:

@@ -56,7 +56,7 @@ class LifecycleParameters:
         3, 'How often a node may be lost and activated again; then all are stopped.', minimum=0
     )
     return_timeout: float = parameter(
-        30.0, 'Longest wait for a lost node to come back, s.', minimum=1.0
+        120.0, 'Longest wait for a lost node to come back, s.', minimum=1.0
     )
 
     def __post_init__(self) -> None:

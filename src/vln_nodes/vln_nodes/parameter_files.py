@@ -20,7 +20,7 @@ from vln_nodes import parameters
 from vln_nodes.controller_node import ControllerParameters
 from vln_nodes.lifecycle_manager import LifecycleParameters
 from vln_nodes.memory_node import MemoryParameters
-from vln_nodes.perception_node import PerceptionParameters
+from vln_nodes.perception_parameters import PerceptionParameters
 from vln_nodes.record_node import RecordParameters
 from vln_nodes.safety_node import SafetyParameters
 from vln_nodes.system1_node import System1Parameters
