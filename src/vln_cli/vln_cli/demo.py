@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from vln_cli.launch import launch_command
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from vln_cli.demo_client import Recording
 
 _SUCCESS_RADIUS = 3.0
-_READY_TIMEOUT = 90.0
+_READY_TIMEOUT = 180.0
 _STOP_TIMEOUT = 12.0
 
 
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder = resolve_scene(options.scene or f'apartment:{options.seed}')
         tasks = _tasks(folder, options.instruction)
     except VlnError as error:
-        console.print(f'[red]error:[/red] {error}')
+        console.print(f'[red]error:[/red] {escape(str(error))}')
         return 2
     out = options.out or Path('runs') / time.strftime('demo-%Y%m%d-%H%M%S')
     out.mkdir(parents=True, exist_ok=True)
@@ -63,8 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             rows, reports = _run(options, folder, tasks, stack, console)
         except _Failed as failure:
-            console.print(f'[red]error:[/red] {failure}')
-            console.print(_tail(out / 'stack.log'))
+            console.print(f'[red]error:[/red] {escape(str(failure))}')
+            console.print(_tail(out / 'stack.log'), markup=False)
             return 1
         except KeyboardInterrupt:
             console.print('stopped')
@@ -186,11 +187,11 @@ def _run(
     rows: list[dict[str, object]] = []
     reports: list[object] = []
     try:
-        client = DemoClient(lambda text: console.print(f'    {text}', style='dim'))
+        client = DemoClient(lambda text: console.print(f'    {text}', style='dim', markup=False))
         with console.status('starting the stack'):
             client.wait_for_stack(_READY_TIMEOUT, lambda: stack.poll() is None)
         for number, task in enumerate(tasks, start=1):
-            console.print(f'[bold]{number}/{len(tasks)}[/bold] {task.instruction}')
+            console.print(f'[bold]{number}/{len(tasks)}[/bold] {escape(task.instruction)}')
             client.place(*task.start)
             recording = client.follow(task.instruction, lambda: stack.poll() is None)
             distance = client.distance_to(*task.goal) if task.goal else None
@@ -198,7 +199,7 @@ def _run(
             rows.append(row)
             reports.append(episode_report(folder, task.goal, row, recording, client.map_image()))
             mark = '[green]success[/green]' if row['success'] else '[red]failure[/red]'
-            console.print(f'    {mark}: {row["reason"]}')
+            console.print(f'    {mark}: {escape(str(row["reason"]))}')
     except StackError as error:
         raise _Failed(str(error)) from error
     finally:
@@ -243,7 +244,7 @@ def _table(rows: Sequence[dict[str, object]], summary: dict[str, object]) -> Tab
     for row in rows:
         distance = 'not known' if row['distance_m'] is None else f'{row["distance_m"]:.2f} m'
         table.add_row(
-            str(row['instruction']),
+            escape(str(row['instruction'])),
             '[green]yes[/green]' if row['success'] else '[red]no[/red]',
             distance,
             str(row['decisions']),
