@@ -1,0 +1,327 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""``./vln chaos``: the stack on the simulator under a seeded schedule of faults.
+
+Invariants are checked all the time; the exit code is 0 only if every one of them held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import secrets
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vln_cli.chaos_faults import Fault
+    from vln_cli.chaos_stack import ChaosStack
+    from vln_cli.chaos_watch import Watch
+
+_READY = 180.0
+# An instruction must have ended this long after it was cancelled, s, plus stalls.
+_CANCELLED_WITHIN = 20.0
+# Resident memory may grow by this much after a minute of warm-up, MB and MB per hour.
+_GROWTH_MB, _GROWTH_MB_PER_HOUR = 150.0, 600.0
+_WARM_UP = 60.0
+_PERIOD = 0.05
+
+
+@dataclass
+class Tried:
+    """One fault that was tried.
+
+    Attributes:
+        name: Of the fault.
+        group: What it is about.
+        was_moving: Whether the robot drove when it began.
+        reaction: Seconds until the last velocity other than zero; None: it need not stop.
+        stall: Seconds for which this machine kept the observer from running meanwhile.
+        violations: What did not hold; empty: survived.
+    """
+
+    name: str
+    group: str
+    was_moving: bool
+    reaction: float | None = None
+    stall: float = 0.0
+    violations: list[str] = field(default_factory=list)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the campaign; 0 if every invariant held, 1 if not, 2 if nothing could be run."""
+    options = _parser().parse_args(list(argv))
+    os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    from vln_cli.chaos_faults import catalogue
+    from vln_cli.chaos_report import summary_of, write_report
+
+    if options.list:
+        for fault in catalogue():
+            print(f'{fault.group:22s} {fault.name}')
+        return 0
+    import rclpy
+
+    rclpy.init(args=[])
+    campaign = Campaign(options)
+    try:
+        campaign.run()
+    except KeyboardInterrupt:
+        print('vln chaos: interrupted; the report holds what was done', file=sys.stderr)
+    finally:
+        campaign.close()
+        rclpy.try_shutdown()
+    summary = summary_of(campaign, options)
+    write_report(options.out, campaign, summary)
+    if options.json:
+        print(json.dumps(summary))
+    return 0 if summary['metrics']['violations'] == 0 and campaign.tried else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='vln chaos', description='Attack the stack on the simulator and check what must hold.'
+    )
+    parser.add_argument('--seed', type=int, default=0, help='of scene, noise and schedule (0)')
+    parser.add_argument('--minutes', type=float, default=5.0, help='length of the campaign (5)')
+    parser.add_argument('--json', action='store_true', help='print the result as one last line')
+    parser.add_argument(
+        '--out', type=Path, default=Path('runs/chaos'), help='folder of the report'
+    )
+    parser.add_argument('--only', default='', help='only faults whose name or group has this text')
+    parser.add_argument('--soak', action='store_true', help='no faults: instructions without end')
+    parser.add_argument('--list', action='store_true', help='list the faults and end')
+    return parser
+
+
+class Campaign:
+    """Starts the stack, attacks it, starts it again; collects what was tried."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        from vln_sim_bridge.episodes import load_episodes
+        from vln_sim_bridge.scene_cache import resolve_scene
+
+        self.options = options
+        self.tried: list[Tried] = []
+        self.general: list[str] = []  # violations that belong to no fault
+        self.outcomes: dict[str, int] = {}
+        self.latencies: list[tuple[float, float]] = []
+        self.memory: dict[str, list[tuple[float, float]]] = {}
+        self.starts = 0
+        self.started = time.monotonic()
+        self.seconds = 0.0
+        self._chooser = random.Random(options.seed)
+        self._scene = resolve_scene(f'apartment:{options.seed}')
+        self._episodes = load_episodes(self._scene)
+        self._secret = f'sk-chaos-{secrets.token_hex(12)}'
+        self._folder = options.out / time.strftime('%Y%m%d-%H%M%S')
+        self._stack: ChaosStack | None = None
+        self._watch: Watch | None = None
+        self._goal: Any = None
+        self._result: Any = None
+
+    @property
+    def watch(self) -> Watch:
+        """Return the observer of the running stack."""
+        assert self._watch is not None
+        return self._watch
+
+    @property
+    def stack(self) -> ChaosStack:
+        """Return the running stack."""
+        assert self._stack is not None
+        return self._stack
+
+    def run(self) -> None:
+        """Attack until the time is over."""
+        from vln_cli.chaos_faults import Fault, schedule
+
+        faults = schedule(self.options.seed)
+        wanted = self.options.only.lower()
+        until = self.started + 60.0 * self.options.minutes
+        idle = 0
+        while time.monotonic() < until:
+            fault = Fault('none', 'soak', 'none') if self.options.soak else next(faults)
+            if wanted and wanted not in f'{fault.name} {fault.group}'.lower():
+                idle += 1
+                if idle > 500:
+                    raise SystemExit(f'vln chaos: no fault has "{wanted}" in its name')
+                continue
+            idle = 0
+            if not self._ensure_stack():
+                self.general.append('the stack did not become ready')
+                return
+            self._try(fault)
+
+    # -- one fault -------------------------------------------------------------------------------
+
+    def _try(self, fault: Fault) -> None:
+        from vln_cli import chaos_acts
+
+        watch = self.watch
+        watch.violations.clear()
+        self._ensure_goal()
+        watch.wait(lambda: watch.is_moving, 20.0)
+        tried = Tried(fault.name, fault.group, watch.is_moving)
+        self._say(f'{fault.name}{"" if tried.was_moving else " (standing)"}')
+        start = chaos_acts.begin(fault, self)
+        chaos_acts.during(fault, self, start)
+        end = time.monotonic()
+        tried.stall = watch.stalls.within(start, start + 1.5)
+        if fault.stop_within is not None:
+            # The first message after a fault of messages is still a good one, hence a period.
+            tried.reaction = watch.reaction(start, end)
+            limit = fault.stop_within + 2.0 * _PERIOD + tried.stall
+            if tried.reaction > limit:
+                tried.violations.append(
+                    f'zero came after {tried.reaction:.2f} s, due within {limit:.2f} s'
+                )
+        chaos_acts.finish(fault, self)
+        if fault.ends_stack:
+            self._check_end()
+        elif not self.stack.is_alive:
+            tried.violations.append('the stack ended')
+        if fault.act in ('limit', 'cancel', 'flood', 'instruction'):
+            self.end_goal()
+        tried.violations += watch.violations
+        watch.violations.clear()
+        self.tried.append(tried)
+        for text in tried.violations:
+            self._say(f'  VIOLATION: {text}')
+        if fault.ends_stack or not self.stack.is_alive:
+            self._end_stack()
+        else:
+            self.stack.note_memory()
+
+    def _check_end(self) -> None:
+        """After one process died the launch must end by itself, and nothing may be lost."""
+        if not self.watch.wait(lambda: not self.stack.is_alive, 30.0):
+            self.watch.violate('the launch still runs 30 s after one of its processes died')
+        self._goal = None
+
+    # -- instructions ----------------------------------------------------------------------------
+
+    def _ensure_goal(self) -> None:
+        """Have an instruction running; those that ended are judged."""
+        if self._result is not None and self._result.done():
+            self.end_goal()
+        if self._goal is not None:
+            return
+        episode = self._chooser.choice(self._episodes)
+        if not self.watch.place(*episode.start):
+            self.watch.violate('the robot could not be placed')
+        self.send(episode.instruction)
+
+    def send(self, text: str) -> bool:
+        """Give an instruction; return whether it was accepted."""
+        from vln_interfaces.action import Navigate
+
+        sent = time.monotonic()
+        answer = self.watch.navigate.send_goal_async(Navigate.Goal(instruction=text))
+        if not self.watch.wait(answer.done, 30.0):
+            self.watch.violate('an instruction got no answer within 30 s')
+            return False
+        handle = answer.result()
+        self.latencies.append((sent - self.started, time.monotonic() - sent))
+        if not handle.accepted:
+            self.count('refused')
+            return False
+        self._goal, self._result = handle, handle.get_result_async()
+        return True
+
+    def end_goal(self, *, is_cancelled: bool = True) -> None:
+        """Cancel the instruction if it still runs, and judge how it ended."""
+        if self._goal is None:
+            return
+        started = time.monotonic()
+        if is_cancelled and not self._result.done():
+            self._goal.cancel_goal_async()
+        in_time = self.watch.wait(
+            self._result.done,
+            _CANCELLED_WITHIN + self.watch.stalls.within(started, started + 20.0),
+        )
+        if not in_time:
+            self.watch.violate('an instruction did not end after its cancellation')
+        else:
+            result = self._result.result().result
+            if not result.is_verified and not result.error_msg.strip():
+                self.watch.violate(f'an instruction failed without a reason: {result.error_code}')
+            self.count('success' if result.is_verified else f'failed {result.error_code}')
+        self._goal = self._result = None
+
+    def count(self, outcome: str) -> None:
+        """Count how an instruction ended."""
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+
+    # -- the stack -------------------------------------------------------------------------------
+
+    def _ensure_stack(self) -> bool:
+        from vln_cli.chaos_stack import ChaosStack
+        from vln_cli.chaos_watch import Watch
+
+        if self._stack is not None:
+            return True
+        folder = self._folder / f'stack-{self.starts}'
+        self.starts += 1
+        self._say(f'starting stack {self.starts}')
+        self._stack = ChaosStack(folder, self._scene, self.options.seed, self._secret)
+        watch = self._watch = Watch()
+
+        def is_ready() -> bool:
+            return not self.stack.is_alive or (
+                watch.truth is not None and watch.navigate.server_is_ready()
+            )
+
+        is_in_time = watch.wait(is_ready, _READY)
+        return is_in_time and self.stack.is_alive
+
+    def _end_stack(self) -> None:
+        if self._stack is None:
+            return
+        stack, watch = self._stack, self.watch
+        where = f'stack {self.starts}'
+        left = stack.end()
+        if left:
+            self.general.append(f'{where}: still running after the end: {", ".join(left)}')
+        lost = stack.journal_fault(watch.acknowledged)
+        if lost:
+            self.general.append(f'{where}: {lost}')
+        output = stack.output
+        if self._secret in output:
+            self.general.append(f'{where}: a secret is in the log')
+        if 'Traceback (most recent call last)' in output:
+            self.general.append(f'{where}: an exception was not caught, see {stack.folder}')
+        self._judge_memory(where, stack)
+        watch.close()
+        watch.destroy_node()
+        self._stack = self._watch = self._goal = self._result = None
+
+    def _judge_memory(self, where: str, stack: ChaosStack) -> None:
+        from vln_cli.chaos_watch import slope
+
+        for name, points in stack.memory.items():
+            warm = [p for p in points if p[0] > points[0][0] + _WARM_UP]
+            self.memory.setdefault(name, []).extend((t - self.started, b) for t, b in points)
+            if len(warm) < 5:
+                continue
+            grown = (warm[-1][1] - warm[0][1]) / 1e6
+            rate, error = slope(warm)
+            per_hour = (rate - 2.0 * error) * 3600.0 / 1e6
+            if grown > _GROWTH_MB and per_hour > _GROWTH_MB_PER_HOUR:
+                self.general.append(f'{where}: {name} grew by {grown:.0f} MB')
+
+    def close(self) -> None:
+        """End the stack and note the length."""
+        self._end_stack()
+        self.seconds = time.monotonic() - self.started
+
+    def _say(self, text: str) -> None:
+        passed = time.monotonic() - self.started
+        print(f'{passed:7.1f} s  {text}', file=sys.stderr if self.options.json else sys.stdout,
+              flush=True)  # fmt: skip
