@@ -23,7 +23,7 @@ def tables() -> dict[str, str]:
     from vln_nodes import parameters, qos
     from vln_nodes.controller_node import ControllerParameters
     from vln_nodes.memory_node import MemoryParameters
-    from vln_nodes.perception_node import PerceptionParameters
+    from vln_nodes.perception_parameters import PerceptionParameters
     from vln_nodes.safety_node import SafetyParameters
     from vln_nodes.system1_node import System1Parameters
     from vln_nodes.system2_config import System2Parameters

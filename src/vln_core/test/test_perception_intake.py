@@ -12,7 +12,7 @@ import pytest
 from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import PinholeCamera
-from vln_core.perception import intake
+from vln_core.perception import camera_checks, intake
 
 CAMERA = PinholeCamera(320, 240, 250.0, 250.0, 159.5, 119.5)
 LENSES = [
@@ -137,36 +137,57 @@ def test_blur_lowers_the_sharpness():
     ],
 )
 def test_the_unit_of_depth(value, encoding, message):
-    said = intake.depth_unit_problem(np.full((10, 10), value, np.float32), encoding)
+    said = camera_checks.depth_unit_problem(np.full((10, 10), value, np.float32), encoding)
     assert message in said and bool(said) == bool(message)
 
 
 def test_a_body_frame_is_not_an_optical_frame():
     optical = transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=0.2)
-    assert intake.mount_problem(optical, 'cam') == ''
-    assert 'optical frame' in intake.mount_problem(np.eye(4), 'camera_link')
+    assert camera_checks.mount_problem(optical, 'cam') == ''
+    assert 'optical frame' in camera_checks.mount_problem(np.eye(4), 'camera_link')
+    down = transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=math.pi / 2)
+    assert 'not outward' in camera_checks.mount_problem(down, 'cam')
+
+
+def test_a_camera_must_not_look_through_its_robot():
+    back = transforms.camera_mount_tform(0.3, 0.0, 1.0, yaw=math.pi)
+    assert 'z must look outward' in camera_checks.inward_problem(back, 'cam')
+    over = transforms.camera_mount_tform(-0.3, 0.0, 1.0)
+    assert camera_checks.inward_problem(over, 'cam') == ''
+
+
+def test_a_thing_of_known_hue_tells_the_order_of_channels():
+    rgb = np.full((60, 90, 3), 128, np.uint8)
+    assert 'hold a red thing' in camera_checks.hue_problem(rgb, 'red')
+    rgb[20:40, 30:60] = (210, 30, 25)
+    assert camera_checks.hue_problem(rgb, 'red') == ''
+    said = camera_checks.hue_problem(np.ascontiguousarray(rgb[..., ::-1]), 'red')
+    assert 'swapped' in said and 'swap_red_blue' in said
+    assert 'nothing can be said' in camera_checks.hue_problem(rgb, 'yellow')
+    with pytest.raises(PerceptionError, match='red, orange, yellow, blue'):
+        camera_checks.hue_problem(rgb, 'green')
 
 
 def test_the_floor_must_be_seen():
     tilted = transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=0.2)
-    assert intake.floor_problem(tilted, CAMERA) == ''
+    assert camera_checks.floor_problem(tilted, CAMERA) == ''
     upward = transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=-0.6)
-    assert 'tilt it down' in intake.floor_problem(upward, CAMERA)
+    assert 'tilt it down' in camera_checks.floor_problem(upward, CAMERA)
     sunk = transforms.camera_mount_tform(0.1, 0.0, 0.0)
-    assert 'above the floor' in intake.floor_problem(sunk, CAMERA)
+    assert 'above the floor' in camera_checks.floor_problem(sunk, CAMERA)
     turned = transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=0.2, roll=math.pi / 2)
-    assert intake.floor_problem(turned, CAMERA) == ''
+    assert camera_checks.floor_problem(turned, CAMERA) == ''
 
 
 def test_stamps():
     now = 1_800_000_000_000_000_000
-    assert intake.stamp_problem(now - 100_000_000, now, 1.0) == ''
-    assert 'chrony' in intake.stamp_problem(now - 3_000_000_000, now, 1.0)
-    assert 'future' in intake.stamp_problem(now + 3_000_000_000, now, 1.0)
-    assert 'use_sim_time' in intake.stamp_problem(12_000_000_000, now, 1.0)
+    assert camera_checks.stamp_problem(now - 100_000_000, now, 1.0) == ''
+    assert 'chrony' in camera_checks.stamp_problem(now - 3_000_000_000, now, 1.0)
+    assert 'future' in camera_checks.stamp_problem(now + 3_000_000_000, now, 1.0)
+    assert 'use_sim_time' in camera_checks.stamp_problem(12_000_000_000, now, 1.0)
 
 
 def test_depth_must_lie_on_colour():
-    assert intake.size_problem((4, 3), (4, 3), 'a', 'a') == ''
-    assert 'align_depth' in intake.size_problem((4, 3), (2, 1), 'a', 'a')
-    assert 'frame b' in intake.size_problem((4, 3), (4, 3), 'a', 'b')
+    assert camera_checks.size_problem((4, 3), (4, 3), 'a', 'a') == ''
+    assert 'align_depth' in camera_checks.size_problem((4, 3), (2, 1), 'a', 'a')
+    assert 'frame b' in camera_checks.size_problem((4, 3), (4, 3), 'a', 'b')

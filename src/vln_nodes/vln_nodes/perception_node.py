@@ -2,67 +2,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """Takes the views of a look-around, detects, and publishes the panorama.
 
-A request whose ``index`` equals its ``num_views`` takes no further view: it publishes those taken
-so far as an incomplete panorama.
+With one camera each request takes one view. A request whose ``index`` equals its ``num_views``
+takes no further one: it publishes those taken so far as an incomplete panorama. With several
+cameras the first request takes all views and answers with a field of view of the whole circle.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import math
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import Image, PointCloud2
-from visualization_msgs.msg import MarkerArray
 
-from vln_core.errors import ConfigError, GeometryError, PerceptionError
-from vln_core.observation import Panorama, Segment, View
-from vln_core.perception import intake
+from vln_core.errors import GeometryError, PerceptionError
+from vln_core.geometry.mounting import unseen_sectors
+from vln_core.observation import Panorama, View
 from vln_core.perception.captioner import make_captioner
-from vln_core.perception.cloud import panorama_cloud
-from vln_core.perception.factory import DETECTORS, make_detector
-from vln_core.perception.grounding import GroundingConfig
-from vln_core.perception.models import ModelConfig
+from vln_core.perception.factory import make_detector
 from vln_core.perception.panorama import PanoramaBuilder
-from vln_core.perception.simulated import SimulatedDetector, SimulatedDetectorConfig
+from vln_core.perception.simulated import SimulatedDetector
 from vln_interfaces.msg import LabelTable
-from vln_interfaces.msg import Panorama as PanoramaMsg
 from vln_interfaces.srv import Capture
-from vln_nodes import conversions, markers, parameters, qos, runtime
+from vln_nodes import conversions, parameters, qos, runtime
 from vln_nodes.awaiting import Changed, TfPoses
-from vln_nodes.base import StackNode
-from vln_nodes.camera_intake import CameraIntake, IntakeParameters
-from vln_nodes.parameters import parameter
+from vln_nodes.base import STEADY, StackNode
+from vln_nodes.camera_intake import CameraIntake
+from vln_nodes.camera_views import CameraViews, Refused, Shot
+from vln_nodes.perception_parameters import PerceptionParameters
+from vln_nodes.perception_topics import PerceptionTopics
 
 _CODES = Capture.Response
-
-
-@dataclass(frozen=True)
-class PerceptionParameters:
-    """Parameters of the perception node."""
-
-    detector: str = parameter('simulated', f'Back end of the detector: {", ".join(DETECTORS)}.')
-    lockstep: bool = parameter(False, 'Strict lock-step with the simulator: reliable sensors.')
-    odom_frame: str = parameter('odom', 'Odometry frame.')
-    base_frame: str = parameter('base_link', 'Body frame of the robot.')
-    image_timeout: float = parameter(3.0, 'Longest wait for an image, s.', minimum=0.05)
-    tf_timeout: float = parameter(1.0, 'Longest wait for TF at the image stamp, s.', minimum=0.0)
-    sync_slop: float = parameter(
-        0.03, 'Largest difference of stamps of colour and depth, s.', minimum=0.0
-    )
-    cloud_voxel: float = parameter(
-        0.05, 'Edge of a voxel of the published cloud, m.', minimum=0.005
-    )
-    intake: IntakeParameters = field(default_factory=IntakeParameters)
-    models: ModelConfig = field(default_factory=ModelConfig)
-    grounding: GroundingConfig = field(default_factory=GroundingConfig)
-    simulated: SimulatedDetectorConfig = field(default_factory=SimulatedDetectorConfig)
-
-    def __post_init__(self) -> None:
-        if self.detector not in DETECTORS:
-            known = ', '.join(DETECTORS)
-            raise ConfigError(f"no detector '{self.detector}': choose one of {known}")
+_WATCH_PERIOD = 1.0
+# Every how many looks at the cameras the newest pictures are converted too.
+_DEEP = 5
 
 
 class PerceptionNode(StackNode):
@@ -73,72 +45,100 @@ class PerceptionNode(StackNode):
         self._config = config = parameters.load(self, PerceptionParameters())
         is_simulated = config.detector == 'simulated'
         # Absent weights end the node here, with one line, before anybody relies on it.
-        self._detector = None if is_simulated else make_detector(config.detector, config.models)
-        captioner = make_captioner(config.models)
+        detector = None if is_simulated else make_detector(config.detector, config.models)
+        self._builder = PanoramaBuilder(
+            detector, config.grounding, make_captioner(config.models)
+        )  # fmt: skip
         self._worker = runtime.Worker(self, 'detector')
         self._changed = Changed(self)
-        self._poses = TfPoses(self, self._changed)
-        self._intake = CameraIntake(
-            self,
-            self._changed,
-            config.intake,
-            slop=int(config.sync_slop * 1e9),
-            is_lockstep=config.lockstep,
-            is_simulated=is_simulated,
-        )
+        poses = TfPoses(self, self._changed)
+        self._cameras = [
+            CameraViews(self, self._subscribed(name), poses, self._worker, config)
+            for name in config.cameras
+        ]
         if is_simulated:
             self.create_subscription(LabelTable, 'sim/labels', self._on_labels, qos.LATCHED)
         self._semantic: tuple[int, NDArray[np.uint16]] | None = None
-        self._builder = PanoramaBuilder(self, config.grounding, captioner)
+        self._topics = PerceptionTopics(self, self._worker, config)
         self._base_tform: NDArray[np.float64] | None = None
-        self._camera_frame = ''
-        self._sharpness = 0.0
+        self._frames: list[str] = []
+        self._request = 0
         self._num_views = 0
         self._refusal = ''
-        self._panoramas = self.create_publisher(PanoramaMsg, 'panorama', qos.PANORAMA)
-        self._markers = self.create_publisher(MarkerArray, 'detections/markers', qos.LATCHED)
-        self._pictures = self.create_publisher(Image, 'detections/image', qos.VISUAL)
-        self._clouds = self.create_publisher(PointCloud2, 'panorama/points', qos.VISUAL)
+        self._looks = 0
+        self._is_watching = False
         self._service = self.create_service(
             Capture, 'perception/capture', self._on_capture, callback_group=self._changed.group
+        )
+        self.create_timer(
+            _WATCH_PERIOD, self._on_watch, clock=STEADY, callback_group=self._changed.group
+        )
+
+    def _subscribed(self, name: str) -> CameraIntake:
+        config = self._config
+        return CameraIntake(
+            self,
+            self._changed,
+            config.intake,
+            name=name,
+            slop=int(config.sync_slop * 1e9),
+            is_lockstep=config.lockstep,
+            is_simulated=config.detector == 'simulated',
         )
 
     def _on_labels(self, table: LabelTable) -> None:
         categories = {label.id: label.category for label in table.labels}
-        self._detector = SimulatedDetector(categories, self._semantic_of, self._config.simulated)
+        self._builder.detector = SimulatedDetector(
+            categories, self._semantic_of, self._config.simulated
+        )
 
     def _semantic_of(self, view: View) -> NDArray[np.uint16]:
         if self._semantic is None or self._semantic[0] != view.stamp:
             raise PerceptionError(f'no semantic image of the view of {view.stamp * 1e-9:.3f} s')
         return self._semantic[1]
 
-    def detect(self, view: View, words: list[str]) -> list[Segment]:
-        """Detect with the back end that fits the present scene (Detector protocol)."""
-        if self._detector is None:
-            raise PerceptionError('the simulator has not published sim/labels')
-        return self._detector.detect(view, words)
+    async def _on_watch(self) -> None:
+        """Look at the cameras while nobody asks for a view."""
+        if self._is_watching:
+            return
+        self._is_watching = True
+        self._looks += 1
+        errors, warnings = [], []
+        try:
+            for camera in self._cameras:
+                error, warning = await camera.watch(deep=self._looks % _DEEP == 1)
+                errors += [error] if error else []
+                warnings += [warning] if warning else []
+        except runtime.Closing:
+            return
+        self._is_watching = False
+        error = '; '.join(errors) or self._refusal
+        self.report(error=error, warning='; '.join(warnings))
 
     async def _on_capture(
         self, request: Capture.Request, response: Capture.Response
     ) -> Capture.Response:
+        self._request += 1
         try:
             if request.index > 0 and request.index == request.num_views:
                 response.panorama_id = await self._finish_early(request)
+            elif len(self._cameras) > 1:
+                await self._capture_all(request, response)
             else:
                 await self._capture(request, response)
-        except _Refused as refusal:
+        except Refused as refusal:
             response.error_code, response.error_msg = refusal.code, str(refusal)
             self._refusal = str(refusal)
             self.get_logger().warning(str(refusal), throttle_duration_sec=2.0)
-        self.report(
-            error=response.error_msg, panorama=response.panorama_id, view=request.index
-        )  # fmt: skip
+        else:
+            self._refusal = ''
+        self.report(error=response.error_msg, panorama=response.panorama_id, view=request.index)
         return response
 
     async def _finish_early(self, request: Capture.Request) -> int:
         taken = self._builder.num_views_taken
         if request.index != taken or self._base_tform is None:
-            raise _Refused(_CODES.WRONG_ORDER, f'{taken} views were taken, not {request.index}')
+            raise Refused(_CODES.WRONG_ORDER, f'{taken} views were taken, not {request.index}')
         reason = self._refusal or 'the robot could not turn further'
         note = f'only {taken} of {self._num_views or "all"} views: {reason}'
         self.get_logger().warning(note)
@@ -147,132 +147,98 @@ class PerceptionNode(StackNode):
         return panorama.id
 
     async def _capture(self, request: Capture.Request, response: Capture.Response) -> None:
-        frame = await self._frame(conversions.stamp_ns(request.not_before))
-        camera, camera_tform = await self._locate(frame, is_first=request.index == 0)
-        response.hfov = camera.hfov
+        """Take the next view of a camera that the robot turns."""
+        shot = await self._shot(self._cameras[0], request)
+        response.hfov = shot.camera.hfov
+        if request.index == 0:
+            self._begin(shot)
         due = self._builder.num_views_taken
         if request.index != due:
-            message = f'view {request.index} was asked for, view {due} is due'
-            raise _Refused(_CODES.WRONG_ORDER, message)
-        self._num_views, self._refusal = request.num_views, ''
-        depth_tform = await self._depth_tform(frame)
-        try:
-            rgb, depth = await self._worker.submit(self._intake.convert, frame, depth_tform)
-            for _ in range(0 if self._config.lockstep else self._config.intake.max_retakes):
-                # Blurred by what still shakes: the next picture, with the pose of its own stamp.
-                sharpness = intake.sharpness(rgb)
-                if sharpness >= self._config.intake.blur_ratio * self._sharpness:
-                    break
-                again = await self._intake.frame(0, 0.5, newer_than=frame['stamp'])
-                if again is None:
-                    break
-                frame = again
-                camera, camera_tform = await self._locate(frame, is_first=False)
-                rgb, depth = await self._worker.submit(self._intake.convert, frame, depth_tform)
-            self._sharpness = intake.sharpness(rgb)
-        except (PerceptionError, GeometryError) as error:
-            raise _Refused(_CODES.BAD_CAMERA, str(error)) from error
-        view = View(
-            index=request.index,
-            yaw=request.yaw,
-            rgb=rgb,
-            depth=depth,
-            camera=camera,
-            odom_tform_camera=camera_tform,
-            stamp=frame['stamp'],
-        )
-        try:
-            panorama = await self._worker.submit(self._add, view, frame, request)
-            if panorama is not None:
-                await self._publish(panorama)
-                response.panorama_id = panorama.id
-        except (PerceptionError, GeometryError) as error:
-            raise _Refused(_CODES.DETECTOR_FAILED, str(error)) from error
-
-    def _add(self, view: View, frame: dict[str, Any], request: Capture.Request) -> Panorama | None:
-        if 'semantic' in frame:
-            semantic = conversions.semantic_of_image(frame['semantic'])
-            self._semantic = (view.stamp, semantic)
-        self._builder.add(view, list(request.landmarks))
+            wrong = f'view {request.index} was asked for, view {due} is due'
+            raise Refused(_CODES.WRONG_ORDER, wrong)
+        self._num_views = request.num_views
+        self._frames.append(shot.frame_id)
+        # A mount that looks ahead but for its tolerance counts as one that does.
+        aside = shot.heading if abs(shot.heading) > math.radians(5.0) else 0.0
+        view = shot.view(request.index, request.yaw + aside)
         is_last = request.num_views > 0 and request.index == request.num_views - 1
-        return self._builder.finish(self._base_tform) if is_last else None
+        panorama = await self._detected([view], [shot], request, is_last=is_last)
+        if panorama is not None:
+            await self._publish(panorama)
+            response.panorama_id = panorama.id
 
-    async def _locate(self, frame: dict[str, Any], *, is_first: bool) -> tuple[Any, Any]:
-        """Return intrinsics and pose of the camera; with the first view check its mount."""
-        config, stamp = self._config, frame['stamp']
-        timeout = config.tf_timeout * (5.0 if config.lockstep else 1.0)
-        try:
-            camera = self._intake.camera()
-            name = self._camera_frame = frame['color'].header.frame_id
-            camera_tform = await self._poses.pose(config.odom_frame, name, stamp, timeout)
-            if is_first:
-                self._builder.begin()
-                self._base_tform = await self._poses.pose(
-                    config.odom_frame, config.base_frame, stamp, timeout
-                )
-                base_tform_camera = np.linalg.inv(self._base_tform) @ camera_tform
-                problem = intake.mount_problem(base_tform_camera, name)
-                if problem:
-                    raise GeometryError(problem)
-                warning = intake.floor_problem(base_tform_camera, camera)
-                if warning:
-                    self.get_logger().warning(warning, throttle_duration_sec=30.0)
-        except GeometryError as error:
-            raise _Refused(_CODES.BAD_CAMERA, str(error)) from error
-        except PerceptionError as error:
-            raise _Refused(_CODES.NO_TF, str(error)) from error
-        return camera, camera_tform
+    async def _capture_all(self, request: Capture.Request, response: Capture.Response) -> None:
+        """Take the views of all fixed cameras; some may fail, and the note says which."""
+        shots: list[Shot] = []
+        failures: list[Refused] = []
+        for camera in self._cameras:
+            try:
+                shots.append(await self._shot(camera, request))
+            except Refused as refusal:
+                failures.append(Refused(refusal.code, f'{camera.name}: {refusal}'))
+        if not shots:
+            raise Refused(failures[0].code, '; '.join(map(str, failures)))
+        ahead = min((shot.heading for shot in shots), key=abs)
+        shots.sort(key=lambda shot: (shot.heading - ahead + 1e-6) % (2.0 * math.pi))
+        self._begin(shots[0])
+        self._frames = [shot.frame_id for shot in shots]
+        views = [shot.view(k, shot.heading) for k, shot in enumerate(shots)]
+        notes = [f'{len(shots)} of {len(self._cameras)} cameras'] if failures else []
+        notes += [str(failure) for failure in failures]
+        notes += [
+            f'{math.degrees(width):.0f} deg around {math.degrees(middle):.0f} deg are not seen'
+            for middle, width in unseen_sectors([(s.heading, s.camera.hfov) for s in shots])
+        ]
+        if notes:
+            self.get_logger().warning('; '.join(notes), throttle_duration_sec=10.0)
+        panorama = await self._detected(views, shots, request, is_last=True, note='; '.join(notes))
+        await self._publish(panorama)
+        response.panorama_id, response.hfov = panorama.id, 2.0 * math.pi
 
-    async def _depth_tform(self, frame: dict[str, Any]) -> NDArray[np.float64] | None:
-        """Return the depth camera's pose in the colour camera; None where they are one."""
-        if not self._intake.needs_registration(frame):
-            return None
-        color, depth = frame['color'].header.frame_id, frame['depth'].header.frame_id
-        problem = intake.size_problem((0, 0), (0, 0), color, depth)
-        if self._intake.depth_info is None:
-            raise _Refused(_CODES.BAD_CAMERA, f'{problem}; or publish camera/depth/camera_info')
+    async def _shot(self, camera: CameraViews, request: Capture.Request) -> Shot:
+        """Take a shot, unless another request came meanwhile: the newest one counts."""
+        number = self._request
+        shot = await camera.take(conversions.stamp_ns(request.not_before))
+        if number != self._request:
+            raise Refused(_CODES.WRONG_ORDER, 'a newer request took the place of this one')
+        return shot
+
+    def _begin(self, shot: Shot) -> None:
+        self._builder.begin()
+        self._base_tform = shot.odom_tform_base
+        self._frames = []
+
+    async def _detected(
+        self,
+        views: list[View],
+        shots: list[Shot],
+        request: Capture.Request,
+        *,
+        is_last: bool,
+        note: str = '',
+    ) -> Panorama | None:
+        """Detect in a worker; return the panorama with the last view."""
+
+        def run() -> Panorama | None:
+            if shots[0].semantic is not None:
+                self._semantic = (shots[0].stamp, shots[0].semantic)
+            self._builder.add_all(views, list(request.landmarks))
+            if not is_last:
+                return None
+            return self._builder.finish(self._base_tform, is_complete=not note, note=note)
+
         try:
-            return await self._poses.pose(color, depth, frame['stamp'], self._config.tf_timeout)
+            return await self._worker.submit(run)
         except (PerceptionError, GeometryError) as error:
-            raise _Refused(_CODES.BAD_CAMERA, f'{problem} ({error})') from error
-
-    async def _frame(self, not_before: int) -> dict[str, Any]:
-        # In lock-step a loaded machine is slow, not broken: the run must not depend on it.
-        timeout = self._config.image_timeout * (5.0 if self._config.lockstep else 1.0)
-        frame = await self._intake.frame(not_before, timeout)
-        if frame is None or self._intake.problem:
-            raise _Refused(_CODES.NO_IMAGE, self._intake.why_none(not_before, timeout))
-        return frame
+            raise Refused(_CODES.DETECTOR_FAILED, str(error)) from error
 
     async def _publish(self, panorama: Panorama) -> None:
-        config, stamp = self._config, panorama.stamp
-        message = await self._worker.submit(
-            conversions.panorama_msg, panorama, config.odom_frame, self._camera_frame
-        )
-        self._panoramas.publish(message)
-        self._markers.publish(markers.detection_markers(panorama, config.odom_frame))
-        if self._pictures.get_subscription_count():
-            picture = await self._worker.submit(markers.detection_picture, panorama)
-            self._pictures.publish(conversions.image_of_rgb(picture, stamp, self._camera_frame))
-        if self._clouds.get_subscription_count():
-            points, colors = await self._worker.submit(
-                panorama_cloud, panorama, config.cloud_voxel, config.grounding
-            )
-            cloud = conversions.cloud_msg(points, colors, stamp, config.odom_frame)
-            self._clouds.publish(cloud)
+        await self._topics.publish(panorama, dict(enumerate(self._frames)))
 
     def close(self) -> None:
         """End the worker."""
         self._changed.close()
         self._worker.close()
-
-
-class _Refused(Exception):
-    """Carries an error code of the service."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def main() -> None:

@@ -35,14 +35,10 @@ def panorama_cloud(
     points_odom, colors = np.concatenate(parts), np.concatenate(shades)
     if not len(points_odom):
         return np.zeros((0, 3), np.float32), np.zeros((0, 3), np.uint8)
-    cells = np.floor(points_odom / voxel).astype(np.int64)
-    _, owner, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
-    owner = owner.ravel()
+    import open3d  # takes a second, and only who looks at clouds needs it
 
-    def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = [np.bincount(owner, values[:, k], len(counts)) for k in range(3)]
-        return np.stack(sums, axis=1) / counts[:, None]
-
-    return mean(points_odom).astype(np.float32), np.rint(mean(colors.astype(float))).astype(
-        np.uint8
-    )
+    cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points_odom))
+    cloud.colors = open3d.utility.Vector3dVector(colors / 255.0)
+    thin = cloud.voxel_down_sample(voxel)
+    shades_thin = np.rint(255.0 * np.asarray(thin.colors)).astype(np.uint8)
+    return np.asarray(thin.points).astype(np.float32), shades_thin

@@ -25,6 +25,21 @@ class Detector(Protocol):
         ...
 
 
+def detect_all(
+    detector: Detector, views: Sequence[View], words: Sequence[str]
+) -> list[list[Segment]]:
+    """Return the segments of each view; in one pass where the back end has ``detect_batch``.
+
+    Raises:
+        PerceptionError: The back end cannot run.
+    """
+    batch = getattr(detector, 'detect_batch', None)
+    alike = len({view.rgb.shape for view in views}) == 1
+    if batch is not None and len(views) > 1 and alike:
+        return list(batch(views, words))
+    return [detector.detect(view, words) for view in views]
+
+
 def prompt_words(landmarks: Iterable[str]) -> list[str]:
     """Return the standing indoor list extended by the instruction's landmarks, without doubles."""
     words = list(vocabulary.OBJECTS)

@@ -178,12 +178,11 @@ def _support(segment: Segment, shape: tuple[int, ...]) -> tuple[int, int, NDArra
     if segment.mask is not None:
         near_u, near_v, mask = _near_box(segment.mask, segment.box_xyxy)
         x, y, width, height = cv2.boundingRect(mask)
-        first_u, first_v = max(x - 1, 0), max(y - 1, 0)
-        left, top = near_u + first_u, near_v + first_v
-        cut = mask[first_v : y + height + 1, first_u : x + width + 1]
+        from_u, from_v = max(x - 1, 0), max(y - 1, 0)
+        cut = mask[from_v : y + height + 1, from_u : x + width + 1]
         core = cv2.erode(cut, _RIM) if cut.size else cut
         best = core if cv2.countNonZero(core) >= 24 else cut
-        return left, top, np.ascontiguousarray(best, np.uint8)
+        return near_u + from_u, near_v + from_v, np.ascontiguousarray(best, np.uint8)
     left, top, right, bottom = segment.box_xyxy
     margin_u, margin_v = 0.25 * (right - left), 0.25 * (bottom - top)
     first_u = min(max(0, math.floor(left + margin_u)), shape[1])

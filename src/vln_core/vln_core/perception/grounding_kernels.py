@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 @numba.njit(cache=True, nogil=True)
 def measured_pixels(
     depth: NDArray[np.float32],
-    mask: NDArray[np.bool_],
+    mask: NDArray[np.uint8],
     first_uv: tuple[int, int],
     step: int,
     limits: tuple[float, float],
@@ -22,7 +22,7 @@ def measured_pixels(
 
     Args:
         depth: (H, W) metres, NaN or inf where there is no reading.
-        mask: (h, w) window of the picture, contiguous or not.
+        mask: (h, w) window of the picture, 0 where a pixel does not count.
         first_uv: Column and row of the window's first pixel; all of it lies in the picture.
         step: Every how many rows and columns a pixel is taken.
         limits: Least and greatest depth that counts, metres.

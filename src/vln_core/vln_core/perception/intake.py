@@ -1,6 +1,9 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""From what a camera driver sends to a rectified picture with depth that belongs to it."""
+"""From what a camera driver sends to a rectified picture with depth that belongs to it.
+
+What can be wrong with it is told by :mod:`vln_core.perception.camera_checks`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,6 @@ from vln_core.geometry.camera import PinholeCamera
 # Distortion models of CameraInfo -> counts of coefficients they may have.
 MODELS = {'plumb_bob': (4, 5), 'rational_polynomial': (8, 12, 14), 'equidistant': (4,)}
 _HEADER = struct.Struct('<i2f')
-_FAR = 100.0
 
 
 @dataclass(frozen=True)
@@ -183,110 +185,3 @@ def sharpness(rgb: NDArray[np.uint8]) -> float:
     """Return the variance of the Laplacian, grey levels squared: low in blurred pictures."""
     grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
     return float(cv2.Laplacian(grey, cv2.CV_32F).var())
-
-
-def depth_unit_problem(depth: NDArray[np.float32], encoding: str) -> str:
-    """Return what is wrong with the unit of a depth image in metres; '' if it is plausible."""
-    few = depth[::4, ::4]
-    finite = few[np.isfinite(few)]
-    if finite.size < 0.02 * few.size:
-        return ''
-    median = float(np.median(finite))
-    if encoding == '32FC1' and median > _FAR:
-        return (
-            f'depth of encoding 32FC1 has a median of {median:.0f} m: it seems to be millimetres; '
-            'publish metres, or 16UC1 for millimetres (REP-118)'
-        )
-    if encoding != '32FC1' and median < 0.05:
-        return (
-            f'depth of encoding {encoding} has a median of {1000 * median:.0f} mm: it seems to be '
-            'metres or centimetres; publish millimetres (REP-118)'
-        )
-    if encoding != '32FC1' and median > 20.0:
-        return (
-            f'depth of encoding {encoding} has a median of {median:.1f} m: its unit seems to be '
-            'finer than a millimetre; set the depth unit of the driver to 1 mm'
-        )
-    return ''
-
-
-def mount_problem(base_tform_camera: NDArray[np.float64], frame: str) -> str:
-    """Return what is wrong with the optical frame on the robot; '' if it looks outward."""
-    up = float(base_tform_camera[2, 2])
-    if up > 0.8:
-        return (
-            f'the z axis of {frame} points up, not into the picture: it seems to be a body frame '
-            '(x forward); publish pictures in an optical frame (REP-103: z forward, x right)'
-        )
-    return ''
-
-
-def floor_problem(
-    base_tform_camera: NDArray[np.float64], camera: PinholeCamera, reach: float = 3.0
-) -> str:
-    """Return why the floor cannot be seen within ``reach`` metres of the camera; '' if it can."""
-    height = float(base_tform_camera[2, 3])
-    columns = np.array([0.0, camera.width / 2.0, camera.width - 1.0])
-    rows = np.array([0.0, camera.height / 2.0, camera.height - 1.0])
-    u, v = (axis.ravel() for axis in np.meshgrid(columns, rows))
-    rays = np.stack([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy, np.ones_like(u)])
-    down = base_tform_camera[:3, :3] @ rays
-    with np.errstate(divide='ignore', invalid='ignore'):
-        distance = height / -down[2] * np.hypot(down[0], down[1])
-    nearest = float(np.min(distance[down[2] < -1e-6], initial=math.inf))
-    if height > 0.02 and nearest <= reach:
-        return ''
-    if height <= 0.02:
-        return (
-            f'the camera is {height:.2f} m above the floor by TF; publish its true mount '
-            '(base_link on the floor -> optical frame)'
-        )
-    return (
-        f'the camera, {height:.2f} m high, sees no floor within {reach:g} m: tilt it down or '
-        'correct its mount in TF'
-    )
-
-
-def stamp_problem(stamp: int, now: int, max_age: float) -> str:
-    """Return what is wrong with a stamp that arrives at ``now`` (both ns); '' if it is fresh.
-
-    Args:
-        stamp: Of the picture.
-        now: The node's ROS clock.
-        max_age: Oldest picture that is used, s; as much is allowed into the future.
-    """
-    age = (now - stamp) * 1e-9
-    if abs(age) > 1e7:
-        return (
-            f'pictures are stamped {stamp * 1e-9:.1f} s, but the clock of this node says '
-            f'{now * 1e-9:.1f} s: simulated and wall clock are mixed; set use_sim_time alike on '
-            'all nodes'
-        )
-    if age > max_age:
-        return (
-            f'pictures are {age:.2f} s old when they arrive (limit {max_age:g} s): synchronise '
-            'the clocks of the machines (chrony), or relieve the network'
-        )
-    if age < -max_age:
-        return (
-            f'pictures are stamped {-age:.2f} s in the future: synchronise the clocks of the '
-            'machines (chrony)'
-        )
-    return ''
-
-
-def size_problem(
-    color: tuple[int, int], depth: tuple[int, int], color_frame: str, depth_frame: str
-) -> str:
-    """Return why depth does not lie on colour (width, height px each); '' if it does."""
-    if color_frame != depth_frame and depth_frame:
-        return (
-            f'depth comes in frame {depth_frame}, colour in {color_frame}: it is not registered '
-            'to colour; switch on depth registration (align_depth) in the driver'
-        )
-    if color != depth:
-        return (
-            f'depth of {depth[0]} x {depth[1]} px is not registered to colour of {color[0]} x '
-            f'{color[1]} px; switch on depth registration (align_depth) in the driver'
-        )
-    return ''

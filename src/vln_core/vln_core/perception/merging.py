@@ -129,7 +129,9 @@ def _continues(a: Sighting, b: Sighting) -> bool:
 
     The camera moves when the robot turns, so that overlaps end a step before it.
     """
-    if not (a.is_cut and b.is_cut) or a.low is None or b.low is None:
+    if not (a.is_cut and b.is_cut):
+        return False
+    if a.low is None or a.high is None or b.low is None or b.high is None:
         return False
     return bool(np.all(a.low <= b.high + _SLACK) and np.all(b.low <= a.high + _SLACK))
 
@@ -177,13 +179,13 @@ def _fused(group: Sequence[Sighting]) -> Detection:
     score = max(sighting.detection.score for sighting in group)
     if len(group) == 1 or best.detection.position_odom is None:
         return replace(best.detection, score=score)
-    placed = [s for s in group if s.low is not None and s.high is not None]
     if best.is_cut:
-        low = np.min([s.low for s in placed], axis=0)
-        high = np.max([s.high for s in placed], axis=0)
+        low = np.min([s.low for s in group if s.low is not None], axis=0)
+        high = np.max([s.high for s in group if s.high is not None], axis=0)
         position, extent = 0.5 * (low + high), high - low
     else:
-        position, extent = _averaged([s for s in placed if not s.is_cut]), best.detection.extent
+        position = _averaged([s.detection for s in group if not s.is_cut])
+        extent = best.detection.extent
     return replace(best.detection, score=score, position_odom=position, extent=extent)
 
 
@@ -194,11 +196,12 @@ def _rank(sighting: Sighting) -> tuple[bool, bool, float, float]:
     return is_placed, not sighting.is_cut, area, sighting.detection.score
 
 
-def _averaged(sightings: Sequence[Sighting]) -> NDArray[np.float64]:
-    """Return the mean of positions by inverse variance, (3,) metres."""
+def _averaged(detections: Sequence[Detection]) -> NDArray[np.float64]:
+    """Return the mean of those positions that there are by inverse variance, (3,) metres."""
     total, weighted = np.zeros((3, 3)), np.zeros(3)
-    for sighting in sightings:
-        weight = np.linalg.inv(sighting.detection.covariance)
-        total += weight
-        weighted += weight @ sighting.detection.position_odom
-    return np.linalg.solve(total, weighted)
+    for found in detections:
+        if found.position_odom is not None and found.covariance is not None:
+            weight = np.linalg.inv(found.covariance)
+            total += weight
+            weighted += weight @ found.position_odom
+    return np.asarray(np.linalg.solve(total, weighted), dtype=np.float64)

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.errors import ConfigError, PerceptionError
+from vln_core.geometry.transforms import wrap_angle
 from vln_core.observation import Panorama, View
 from vln_core.perception.captioner import Captioner
-from vln_core.perception.detector import Detector, prompt_words
+from vln_core.perception.detector import Detector, detect_all, prompt_words
 from vln_core.perception.grounding import GroundingConfig, Sighting, sight
 from vln_core.perception.merging import merge_views
 
@@ -37,15 +39,19 @@ def num_views(hfov: float) -> int:
 
 
 class PanoramaBuilder:
-    """Detects and grounds view by view, then assembles."""
+    """Detects and grounds view by view, then assembles.
+
+    Attributes:
+        detector: May be exchanged between look-arounds; None: there is none yet.
+    """
 
     def __init__(
         self,
-        detector: Detector,
+        detector: Detector | None,
         config: GroundingConfig | None = None,
         captioner: Captioner | None = None,
     ) -> None:
-        self._detector = detector
+        self.detector = detector
         self._captioner = captioner
         self._captions: list[str] = []
         self._config = config or GroundingConfig()
@@ -65,26 +71,34 @@ class PanoramaBuilder:
         self._captions = []
 
     def add(self, view: View, landmarks: Sequence[str]) -> None:
-        """Detect and ground the next view.
+        """Detect and ground the next view; see :meth:`add_all`."""
+        self.add_all([view], landmarks)
+
+    def add_all(self, views: Sequence[View], landmarks: Sequence[str]) -> None:
+        """Detect and ground the next views, with one pass of the network where it can.
 
         Raises:
-            PerceptionError: The view is out of order or the detector cannot run.
+            PerceptionError: A view is out of order or the detector cannot run.
         """
-        if view.index != len(self._views):
-            raise PerceptionError(
-                f'view {view.index} arrived when view {len(self._views)} was due; '
-                'begin the look-around again'
-            )
-        segments = self._detector.detect(view, prompt_words(landmarks))
-        self._sightings += [sight(view, segment, self._config) for segment in segments]
-        if self._captioner is not None:
-            self._captions.append(self._captioner.caption(view, segments))
-        self._views.append(view)
+        for due, view in enumerate(views, len(self._views)):
+            if view.index != due:
+                raise PerceptionError(
+                    f'view {view.index} arrived when view {due} was due; '
+                    'begin the look-around again'
+                )
+        if self.detector is None:
+            raise PerceptionError('there is no detector yet: nothing tells what is to be seen')
+        found = detect_all(self.detector, views, prompt_words(landmarks))
+        for view, segments in zip(views, found):
+            self._sightings += [sight(view, segment, self._config) for segment in segments]
+            if self._captioner is not None:
+                self._captions.append(self._captioner.caption(view, segments))
+            self._views.append(view)
 
     def finish(
         self, odom_tform_base: NDArray[np.float64], *, is_complete: bool = True, note: str = ''
     ) -> Panorama:
-        """Return the panorama of all views added.
+        """Return the panorama of all views added, from straight ahead counter-clockwise.
 
         Args:
             odom_tform_base: (4, 4) pose of the base when the look-around began.
@@ -96,10 +110,11 @@ class PanoramaBuilder:
         """
         if not self._views:
             raise PerceptionError('a panorama needs at least one view')
+        self._put_in_order()
         captions = [f'view {k}: {text}' for k, text in enumerate(self._captions)]
         panorama = Panorama(
             id=self._next_id,
-            stamp=self._views[0].stamp,
+            stamp=min(view.stamp for view in self._views),
             odom_tform_base=odom_tform_base,
             views=tuple(self._views),
             detections=tuple(merge_views(self._sightings, self._views)),
@@ -109,3 +124,21 @@ class PanoramaBuilder:
         self._next_id += 1
         self.begin()
         return panorama
+
+    def _put_in_order(self) -> None:
+        """Number the views by their yaw: a camera that is mounted turned begins elsewhere."""
+        yaws = [view.yaw for view in self._views]
+        first = min(yaws, key=lambda yaw: abs(wrap_angle(yaw)))
+        # A full turn less a rounding error is none.
+        order = sorted(
+            range(len(yaws)), key=lambda k: (yaws[k] - first + 1e-6) % (2.0 * math.pi)
+        )  # fmt: skip
+        if order == list(range(len(yaws))):
+            return
+        number_of = {old: new for new, old in enumerate(order)}
+        self._views = [replace(self._views[k], index=number_of[k]) for k in order]
+        self._captions = [self._captions[k] for k in order] if self._captions else []
+        self._sightings = [
+            replace(s, detection=replace(s.detection, view=number_of[s.detection.view]))
+            for s in self._sightings
+        ]

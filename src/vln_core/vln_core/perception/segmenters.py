@@ -12,7 +12,7 @@ import numpy as np
 
 from vln_core.errors import PerceptionError
 from vln_core.observation import Segment, View
-from vln_core.perception.detector import Detector
+from vln_core.perception.detector import Detector, detect_all
 from vln_core.perception.models import ModelConfig, load_network, load_pretrained, require
 
 # Name -> classes of transformers: network, processor.
@@ -94,3 +94,8 @@ class SegmentedDetector:
     def detect(self, view: View, words: Sequence[str]) -> list[Segment]:
         """Return instances with masks, best first; see Detector."""
         return self._segmenter.fill(view, self._detector.detect(view, words))
+
+    def detect_batch(self, views: Sequence[View], words: Sequence[str]) -> list[list[Segment]]:
+        """Return the same for several views; the boxes come from one pass of the network."""
+        found = detect_all(self._detector, views, words)
+        return [self._segmenter.fill(view, segments) for view, segments in zip(views, found)]
