@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,11 +21,13 @@ from rclpy.lifecycle.node import LifecycleNodeMixin
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import ReliabilityPolicy
+from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from vln_core.errors import ConfigError
 from vln_nodes import qos
 from vln_nodes.heartbeat import HeartbeatPublisher
+from vln_nodes.meters import Meters
 
 _MANAGED = ParameterDescriptor(
     description='Whether a lifecycle manager configures and activates this node.', read_only=True
@@ -52,6 +55,7 @@ class StackNode(LifecycleNodeMixin, Node):
         Raises:
             ConfigError: A node of this name runs already on this machine in this ROS domain.
         """
+        self.meters = Meters()  # rclpy makes services and subscriptions of its own
         Node.__init__(self, name)
         self.has_failed = False
         self._claim = claim_name(self.get_fully_qualified_name())
@@ -59,6 +63,7 @@ class StackNode(LifecycleNodeMixin, Node):
         if self.declare_parameter('managed', False, _MANAGED).value:
             self._heartbeat.is_enabled = False
             LifecycleNodeMixin.__init__(self)
+        self._told: dict[str, str] = {}
         self._health = DiagnosticStatus(
             name=self.get_fully_qualified_name(), hardware_id='none', message='starting'
         )
@@ -80,7 +85,18 @@ class StackNode(LifecycleNodeMixin, Node):
             kwargs.setdefault(
                 'event_callbacks', SubscriptionEventCallbacks(use_default_callbacks=False)
             )
+        if 'callback' in kwargs:
+            kwargs['callback'] = self.meters.counted(_name(args, kwargs), kwargs['callback'])
+        else:
+            args = (*args[:2], self.meters.counted(_name(args, kwargs), args[2]), *args[3:])
         return super().create_subscription(*args, **kwargs)
+
+    def create_service(
+        self, srv_type: Any, srv_name: str, callback: Callable[..., Any], **kwargs: Any
+    ) -> Service:
+        """Create a service whose latency and last refusal the diagnostics show."""
+        timed = self.meters.timed(srv_name, callback)
+        return super().create_service(srv_type, srv_name, timed, **kwargs)
 
     def report(self, *, error: str = '', warning: str = '', **values: object) -> None:
         """Set what the node says about itself; no error and no warning means that it is well."""
@@ -94,9 +110,11 @@ class StackNode(LifecycleNodeMixin, Node):
         )
         status.message = error or warning or 'ok'
         if values:
-            status.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+            self._told = {key: str(value) for key, value in values.items()}
 
     def _publish_health(self) -> None:
+        shown = {**self._told, **self.meters.values()}
+        self._health.values = [KeyValue(key=key, value=value) for key, value in shown.items()]
         message = DiagnosticArray(status=[self._health])
         message.header.stamp = self.get_clock().now().to_msg()
         self._health_publisher.publish(message)
@@ -130,6 +148,11 @@ class StackNode(LifecycleNodeMixin, Node):
 
     def close(self) -> None:
         """Leave the robot safe and end workers; called once, with the context still alive."""
+
+
+def _name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return the topic that a subscription was asked for."""
+    return str(kwargs['topic'] if 'topic' in kwargs else args[1])
 
 
 def claim_name(full_name: str) -> IO[str]:

@@ -178,6 +178,9 @@ class System2Node(StackNode):
         self._shown = {'state': event.state, 'step': event.step, 'text': event.text}
         self._show()
         if event.trace is not None:
+            self.meters.took('decision', event.trace.latency)
+            if event.trace.refusals:
+                self.meters.last_refusal = event.trace.refusals[-1]
             message = memory_conversions.decision_msg(
                 event.trace, episode_id=self._memory.episode_id, planner=self._config.planner
             )
@@ -208,7 +211,13 @@ class System2Node(StackNode):
 
     def _show(self) -> None:
         """Say in the diagnostics what the navigator does, and whether it waits for people."""
-        self.report(**self._shown, gate=self._gate.state, pending=self._gate.pending)
+        left = self._config.navigator.max_waypoints - int(str(self._shown['step']))
+        self.report(
+            **self._shown,
+            gate=self._gate.state,
+            pending=self._gate.pending,
+            **{'waypoints left': left if self._is_busy else self._config.navigator.max_waypoints},
+        )
         self._publish_health()  # whoever is asked to approve shall not wait a second for it
 
     def close(self) -> None:
