@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from vln_core.control.fast_marching import PlannerConfig, path_length, plan, straight_path
+from vln_core.control.fast_marching import (
+    PlannerConfig,
+    SearchSpace,
+    path_length,
+    plan,
+    straight_path,
+)
 from vln_core.control.traversability import (
     FREE,
     LETHAL,
@@ -105,6 +111,19 @@ def test_a_robot_too_close_to_a_wall_can_leave_it() -> None:
     found = plan(grid_of([HALL]), (0.0, 1.82), (2.0, 0.0), CONFIG)
     assert found.is_ok
     assert found.path_xy[:, 1].max() < 1.83
+
+
+def test_from_a_single_reachable_cell_no_front_marches() -> None:
+    grid = grid_of([HALL])
+    space = SearchSpace(grid, (0.0, 0.0), CONFIG)
+    row, column = space.start_rc
+    space.reachable[:] = False
+    space.reachable[row, column] = True
+    time, r0, c0 = space.arrival_time((row, column))
+    assert time[row - r0, column - c0] == 0.0
+    assert np.isfinite(time).sum() == 1
+    found = plan(grid, (0.0, 0.0), (2.0, 0.0), CONFIG, space=space)
+    assert not found.is_ok
 
 
 def test_unknown_is_not_entered_unless_tolerated() -> None:

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from vln_core.control.body_band import BodyBandConfig, free_way, obstacles_in_band
+from vln_core.control.footprint import Footprint
 from vln_core.control.safety import SafetyConfig, SafetyGate, SafetyState
 from vln_core.errors import ConfigError
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import PinholeCamera
 
 NOTHING = np.empty((0, 2))
+ROUND = Footprint(0.2)
 PERIOD = 0.05
 
 
@@ -193,9 +195,9 @@ def test_way_along_an_arc_against_closed_form() -> None:
     # Centre of the circle at (0, 0.5); the point on it at 90 degrees is touched radius before.
     point = np.array([[0.5, 0.5]])
     expected = 0.5 * (math.pi / 2 - 2.0 * math.asin(0.2 / 2.0 / 0.5))
-    assert free_way(point, 0.5, 1.0, 0.2, 3.0) == pytest.approx(expected, abs=0.025)
-    assert free_way(point, 0.5, -1.0, 0.2, 1.0) == math.inf
-    assert free_way(np.array([[1.0, 0.0]]), 0.5, 0.0, 0.2, 3.0) == pytest.approx(0.8, abs=0.025)
+    assert free_way(point, 0.5, 1.0, ROUND, 3.0) == pytest.approx(expected, abs=0.025)
+    assert free_way(point, 0.5, -1.0, ROUND, 1.0) == math.inf
+    assert free_way(np.array([[1.0, 0.0]]), 0.5, 0.0, ROUND, 3.0) == pytest.approx(0.8, abs=0.025)
 
 
 def test_things_in_the_band_of_one_image() -> None:

@@ -153,9 +153,6 @@ def test_spin_in_lockstep(world: LockstepWorld, controller: Process) -> None:
     assert stamps == [1_000_000_000 + k * TICK for k in range(len(stamps))]
 
 
-@pytest.mark.xfail(
-    reason='sometimes the last command before time is held is not zero', strict=False
-)
 def test_cancel_in_lockstep_ends_on_an_image_tick(
     world: LockstepWorld, controller: Process
 ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vln_core.control.motion import MotionConfig
+from vln_core.errors import ConfigError
 from vln_nodes.parameters import parameter
 
 
@@ -25,5 +26,16 @@ class ControllerParameters:
     safety_timeout: float = parameter(1.0, 'Silence of the safety node that ends a goal, s.')
     grid_period: float = parameter(0.5, 'Period of the published traversability grid, s.')
     max_jump: float = parameter(0.5, 'Odometry step that means the robot was carried, m.')
-    mode: str = parameter('plan', "'plan': around obstacles; 'corridor': straight or refused.")
+    mode: str = parameter(
+        'plan',
+        "'plan': around obstacles; 'corridor': straight or refused; 'nav2': Nav2 drives, its "
+        'velocity topic remapped to nav2/cmd_vel.',
+    )
+    nav2_action: str = parameter('navigate_to_pose', "Action of Nav2 in mode 'nav2'.")
     motion: MotionConfig = field(default_factory=MotionConfig)
+
+    def __post_init__(self) -> None:
+        if self.mode not in ('plan', 'corridor', 'nav2'):
+            raise ConfigError(f"mode '{self.mode}' is none: plan, corridor or nav2")
+        if self.mode == 'nav2' and self.lockstep:
+            raise ConfigError("mode 'nav2' does not run in lock-step: set lockstep to false")

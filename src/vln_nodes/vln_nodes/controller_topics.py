@@ -9,15 +9,19 @@ from collections.abc import Sequence
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid, Path
+from visualization_msgs.msg import MarkerArray
 
 from vln_core.control.traversability import TraversabilityGrid
+from vln_core.observation import Panorama
+from vln_core.outcome import MotionOutcome
 from vln_interfaces.msg import VelocityCommand
 from vln_nodes import conversions, qos
 from vln_nodes.base import StackNode
+from vln_nodes.motion_markers import RefusalMarkers
 
 
 class ControllerTopics:
-    """Publishers of ``velocity_command``, ``plan`` and ``traversability``."""
+    """Publishers of ``velocity_command``, ``plan``, ``traversability`` and refusals."""
 
     def __init__(
         self, node: StackNode, odom_frame: str, base_frame: str, *, is_lockstep: bool
@@ -29,6 +33,8 @@ class ControllerTopics:
         self._commands = node.create_publisher(VelocityCommand, 'velocity_command', command)
         self._grids = node.create_publisher(OccupancyGrid, 'traversability', qos.VISUAL)
         self._paths = node.create_publisher(Path, 'plan', qos.LATCHED)
+        self._refusals = node.create_publisher(MarkerArray, 'refusals/markers', qos.LATCHED)
+        self._markers = RefusalMarkers(odom_frame)
         self._command = VelocityCommand(is_hold=True)
 
     def send(self, stamp: int, v: float, w: float, *, is_hold: bool) -> None:
@@ -55,6 +61,16 @@ class ControllerTopics:
             pose.pose.orientation.w = 1.0
             message.poses.append(pose)
         self._paths.publish(message)
+
+    def show_refusal(
+        self,
+        panorama: Panorama,
+        view: int,
+        pixel_uv: tuple[float, float],
+        outcome: MotionOutcome,
+    ) -> None:
+        """Publish the refusals of a panorama, among them this one."""
+        self._refusals.publish(self._markers.add(panorama, view, pixel_uv, outcome))
 
     def show_grid(self, grid: TraversabilityGrid) -> None:
         """Publish the traversability grid if anybody looks at it."""

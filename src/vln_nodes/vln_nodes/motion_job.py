@@ -25,6 +25,8 @@ class MotionJob:
         self.outcome = MotionOutcome(MotionCode.NOT_READY, 'not started')
         self.stopping: MotionOutcome | None = None
         self.stop_time = 0.0
+        self.is_zero_sent = False
+        """Since it stops."""
         self._handle = handle
         self._feedback_type = feedback_type
         self._feedback_time = 0.0

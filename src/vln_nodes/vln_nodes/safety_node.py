@@ -10,28 +10,24 @@ gate at 20 Hz and at the instant something becomes too old, so that no callback 
 from __future__ import annotations
 
 import gc
-import math
 import threading
 import time
 from typing import Any
 
-import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
-from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
-from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from vln_core.control.body_band import obstacles_in_band, warm_up
+from vln_core.control.body_band import warm_up
 from vln_core.control.safety import SafetyDecision, SafetyGate, SafetyState
-from vln_core.errors import ConfigError, GeometryError, PerceptionError
+from vln_core.errors import ConfigError
 from vln_interfaces.msg import Heartbeat, SafetyStatus, VelocityCommand
 from vln_nodes import conversions, parameters, qos, runtime
-from vln_nodes.awaiting import Changed, TfPoses
 from vln_nodes.base import STEADY, StackNode, steady_now
 from vln_nodes.safety_lockstep import SOLITUDE, Lockstep
 from vln_nodes.safety_parameters import SafetyParameters
+from vln_nodes.safety_sensors import SafetySensors
 
 
 class SafetyNode(StackNode):
@@ -40,16 +36,12 @@ class SafetyNode(StackNode):
     def __init__(self) -> None:
         super().__init__('safety')
         config = self._config = parameters.load(self, SafetyParameters())
-        warm_up(config.band)  # before anything depends on this process
         self.gate = SafetyGate(config.gate)
+        warm_up(config.band, self.gate.body)  # before anything depends on this process
         self.status = SafetyStatus(state=SafetyStatus.STARTING, message='starting')
         self._status_time = 0.0
         self._lock = threading.RLock()  # of the gate and of cmd_vel
         self._lockstep: Lockstep | None = None
-        self._changed = Changed(self)
-        self._poses = TfPoses(self, self._changed)
-        self._worker = runtime.Worker(self, 'collision')
-        self._info: CameraInfo | None = None
         self._started = steady_now()
         self._is_ending = False
         self._failure: Exception | None = None
@@ -61,6 +53,7 @@ class SafetyNode(StackNode):
         if config.lockstep:
             self._lockstep = Lockstep(self, config.gate, config.image_period, period)
             self._timer = self.create_timer(period, self._lockstep.on_timer, clock=STEADY)
+        self._sensors = SafetySensors(self, config, self._lock, self._lockstep)
         self._subscribe(command)
         self.create_service(SetBool, 'emergency_stop', self._on_emergency_service)
         self._check_timer = self.create_timer(0.5, self._check, clock=STEADY)
@@ -74,13 +67,6 @@ class SafetyNode(StackNode):
             self._thread.start()
 
     def _subscribe(self, command: Any) -> None:
-        sensor = qos.sensor(is_lockstep=self._config.lockstep)
-        group = self._changed.group
-        self.create_subscription(Odometry, 'odom', self._on_odometry, sensor)
-        self.create_subscription(
-            Image, 'camera/depth/image_raw', self._on_depth, sensor, callback_group=group
-        )
-        self.create_subscription(CameraInfo, 'camera/depth/camera_info', self._on_info, sensor)
         self.create_subscription(VelocityCommand, 'velocity_command', self._on_command, command)
         self.create_subscription(
             VelocityCommand, 'teleop/velocity_command', self._on_teleop, qos.COMMAND
@@ -90,58 +76,12 @@ class SafetyNode(StackNode):
 
     # -- inputs ---------------------------------------------------------------------------------
 
-    def _on_info(self, info: CameraInfo) -> None:
-        self._info = info
-        self._changed.notify()
-
     def _on_heartbeat(self, message: Heartbeat) -> None:
         if self._lockstep is not None:
             self._lockstep.on_heartbeat(message.node)
             return
         with self._lock:
             self.gate.on_heartbeat(message.node, steady_now())
-
-    def _on_odometry(self, message: Odometry) -> None:
-        now, stamp = steady_now(), conversions.stamp_ns(message.header.stamp)
-        place, twist = message.pose.pose.position, message.twist.twist
-        is_finite = all(map(math.isfinite, (place.x, place.y, twist.linear.x, twist.angular.z)))
-        if self._lockstep is not None:
-            self._lockstep.on_odometry(stamp, is_finite=is_finite)
-            return
-        with self._lock:
-            self.gate.on_odometry(stamp, now, is_finite=is_finite, delay=self._delay(stamp))
-
-    async def _on_depth(self, message: Image) -> None:
-        arrived = steady_now()  # work on a sample must not make it younger
-        stamp = conversions.stamp_ns(message.header.stamp)
-        config, frame, delay = self._config, message.header.frame_id, self._delay(stamp)
-        try:
-            if not await self._changed.wait_for(lambda: self._info is not None, 1.0):
-                raise PerceptionError('no camera/depth/camera_info: the camera has no intrinsics')
-            camera = conversions.camera_of_info(self._info)
-            timeout = 5.0 if config.lockstep else config.gate.input_timeout
-            await self._poses.pose(config.odom_frame, frame, stamp, timeout)
-            mount = await self._poses.pose(config.base_frame, frame, stamp, timeout)
-            seen = await self._worker.submit(self._obstacles, message, camera, mount)
-        except (PerceptionError, GeometryError) as error:
-            # No sample: the watchdog of depth or TF stops the robot.
-            self.get_logger().warning(str(error), throttle_duration_sec=2.0)
-            self.report(error=str(error))
-            return
-        if self._lockstep is not None:
-            self._lockstep.on_depth(stamp, seen)
-            return
-        with self._lock:
-            self.gate.on_tf(arrived)
-            self.gate.on_depth(stamp, arrived, seen, delay=delay)
-
-    def _delay(self, stamp: int) -> float:
-        """Age of a stamp by the node's clock, s; negative: it lies in the future."""
-        return (self.get_clock().now().nanoseconds - stamp) * 1e-9
-
-    def _obstacles(self, message: Image, camera: Any, mount: np.ndarray) -> np.ndarray:
-        depth = conversions.depth_of_image(message)
-        return obstacles_in_band(depth, camera, mount, self._config.band)
 
     def _on_command(self, message: VelocityCommand) -> None:
         if self._lockstep is not None:
@@ -261,8 +201,7 @@ class SafetyNode(StackNode):
         if self._thread.is_alive():
             self._thread.join(1.0)
         self._cmd_vel.wait_for_all_acked(Duration(seconds=0.2))
-        self._changed.close()
-        self._worker.close()
+        self._sensors.close()
 
 
 def main() -> None:

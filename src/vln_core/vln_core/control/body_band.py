@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from vln_core.control.footprint import Footprint, free_sweep
 from vln_core.control.traversability import checked_pose
 from vln_core.errors import ConfigError
 from vln_core.geometry.camera import PinholeCamera, check_size
@@ -147,24 +148,27 @@ def obstacles_in_band(
 
 
 def free_way(
-    obstacles_base: NDArray[np.float64], v: float, w: float, radius: float, reach: float
+    obstacles_base: NDArray[np.float64], v: float, w: float, body: Footprint, reach: float
 ) -> float:
-    """Return how far a disc may move along the arc of (v, w) before it touches an obstacle.
+    """Return how far a body may move along the arc of (v, w) before it touches an obstacle.
 
     Args:
         obstacles_base: (K, 2) points of base_link, metres.
         v: m/s; negative is backwards.
         w: rad/s.
-        radius: Of the disc, metres.
+        body: Outline of the robot.
         reach: Farthest way of interest, metres.
 
     Returns:
-        Metres, at most ``reach``; inf where nothing is touched. Things that overlap the disc
+        Metres, at most ``reach``; inf where nothing is touched. Things that overlap the body
         already count only if the motion goes towards them.
     """
     if len(obstacles_base) == 0 or v == 0.0:
         return math.inf
     step = 0.02
+    if not body.is_round:
+        sign = math.copysign(1.0, v)
+        return free_sweep(body.corners, obstacles_base, w / v, sign, False, reach, step, 0.0)
     way = np.arange(0.0, reach + step, step)
     sign, curvature = math.copysign(1.0, v), w / abs(v)
     if abs(curvature) > 1e-6:
@@ -174,12 +178,33 @@ def free_way(
         x, y = sign * way, np.zeros_like(way)
     apart = np.hypot(obstacles_base[:, 0, None] - x, obstacles_base[:, 1, None] - y)
     nearer = np.diff(apart, axis=1, append=apart[:, -1:] + 1.0) < -1e-9
-    touching = (apart < radius) & nearer
+    touching = (apart < body.outer) & nearer
     first = np.flatnonzero(touching.any(axis=0))
     return float(way[max(0, first[0] - 1)]) if len(first) else math.inf
 
 
-def warm_up(config: BodyBandConfig) -> None:
-    """Compile what :func:`obstacles_in_band` calls, before anything waits for it."""
+def free_turn(
+    obstacles_base: NDArray[np.float64], w: float, body: Footprint, reach: float
+) -> float:
+    """Return how far a body may turn in place before it touches an obstacle.
+
+    Args:
+        obstacles_base: (K, 2) points of base_link, metres.
+        w: rad/s.
+        body: Outline of the robot.
+        reach: Farthest turn of interest, rad.
+
+    Returns:
+        Rad, at most ``reach``; inf where nothing is touched, and for a circle.
+    """
+    if len(obstacles_base) == 0 or w == 0.0 or body.is_round:
+        return math.inf
+    sign = math.copysign(1.0, w)
+    return free_sweep(body.corners, obstacles_base, 0.0, sign, True, reach, 0.02, 0.0)
+
+
+def warm_up(config: BodyBandConfig, body: Footprint) -> None:
+    """Compile what is called for each picture and command, before anything waits for it."""
     camera = PinholeCamera(2, 2, 1.0, 1.0, 0.5, 0.5)
     obstacles_in_band(np.ones((2, 2), np.float32), camera, np.eye(4), config)
+    free_way(np.ones((1, 2)), 0.1, 0.1, body, 0.1)

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 import skfmm
 from numpy.typing import NDArray
 
+from vln_core.control.body_fit import BodyFit
 from vln_core.control.planning_kernels import descend, pull_string, relax
 from vln_core.control.traversability import LETHAL, OCCUPIED, UNKNOWN, TraversabilityGrid
 from vln_core.errors import ConfigError
@@ -183,6 +184,13 @@ class SearchSpace:
             inside, phi = np.pad(inside, pad), np.pad(phi, pad, constant_values=1.0)
             speed = np.pad(speed, pad, mode='edge')
             r0, c0 = r0 - 1, c0 - 1
+        row, column = goal_rc[0] - r0, goal_rc[1] - c0
+        around = np.pad(inside, 1)[row : row + 3, column : column + 3]
+        if not (around[0, 1] or around[2, 1] or around[1, 0] or around[1, 2]):
+            # boxed in: no front can start, and scikit-fmm would raise
+            time = np.full(inside.shape, np.inf)
+            time[row, column] = 0.0
+            return time, r0, c0
         cell = self.grid.config.cell
         time = skfmm.travel_time(np.ma.MaskedArray(phi, mask=~inside), speed, dx=cell, order=1)
         time = np.ma.filled(time, np.inf).astype(np.float64)
@@ -199,6 +207,7 @@ def plan(
     max_length: float | None = None,
     tolerated: NDArray[np.bool_] | None = None,
     space: SearchSpace | None = None,
+    fits: BodyFit | None = None,
 ) -> Plan:
     """Find a smooth safe path through known-free cells.
 
@@ -210,6 +219,8 @@ def plan(
         max_length: Longest path allowed, metres; None: ``max_detour`` times the straight way.
         tolerated: (N, N) unknown cells that count as free, slowly.
         space: Prepared search space of the same grid and start, to save time.
+        fits: Outline of a body that is not round; where it does not fit along the path, the path
+            is planned for the circle around it. None: a circle.
 
     Returns:
         The plan; ``is_ok`` is False for a refusal.
@@ -224,6 +235,14 @@ def plan(
         return _no('the way to the goal is cut off', MotionCode.NO_PATH)
     cells = cells + np.array([c0, r0], dtype=np.float64)
     path = _smooth(space, cells, goal_xy if _same_cell(grid, goal_xy, goal_rc) else None)
+    if fits is not None and not fits(path):
+        if config.radius >= fits.footprint.outer:
+            return _no('the body does not fit through on the way', MotionCode.NO_PATH)
+        wide = replace(config, radius=fits.footprint.outer)
+        return plan(
+            grid, start_xy, goal_xy, wide,
+            max_length=max_length, tolerated=space.tolerated, fits=fits,
+        )  # fmt: skip
     length = path_length(path)
     straight = math.dist(start_xy, goal_xy)
     limit = (
@@ -243,6 +262,7 @@ def straight_path(
     start_xy: tuple[float, float],
     goal_xy: tuple[float, float],
     config: PlannerConfig,
+    fits: BodyFit | None = None,
 ) -> Plan:
     """Return the straight path where the whole footprint fits into known-free cells on it."""
     count = max(2, int(math.ceil(math.dist(start_xy, goal_xy) / grid.config.cell)) + 1)
@@ -255,6 +275,8 @@ def straight_path(
     along = clearance[cells[:, 0], cells[:, 1]]
     needed = np.minimum(config.hard_clearance, along[0])
     bad = np.flatnonzero(along < needed)
+    if len(bad) == 0 and fits is not None and not fits(path):
+        return _no('the body does not fit along the straight way', MotionCode.CORRIDOR_BLOCKED)
     if len(bad) == 0:
         return Plan(MotionCode.REACHED, '', path, math.dist(start_xy, goal_xy))
     ahead = bad[0] * math.dist(start_xy, goal_xy) / (count - 1)

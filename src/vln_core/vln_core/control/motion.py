@@ -82,15 +82,23 @@ class MotionController:
         self._seen_stamps.append(stamp)
         if self._depth_stamp is None or stamp > self._depth_stamp:
             self._depth_stamp = stamp
-            self._watch_movers(stamp, (odom_tform_camera[0, 3], odom_tform_camera[1, 3]))
+            self._watch_movers(stamp, odom_tform_camera)
         if new_obstacles and self._goal is not None:
             self._replan_now = True
 
-    def _watch_movers(self, stamp: int, camera_xy: tuple[float, float]) -> None:
-        here = camera_xy if self._pose is None else self._pose[:2]
-        moving = self._wheels.movers.observe(self.grid.entered_xy, stamp * 1e-9, here)
+    def _watch_movers(self, stamp: int, odom_tform_camera: NDArray[np.float64]) -> None:
+        ahead = odom_tform_camera[:2, 2]
+        looking = (
+            float(odom_tform_camera[0, 3]),
+            float(odom_tform_camera[1, 3]),
+            math.atan2(ahead[1], ahead[0]),
+        )
+        grid = self.grid
+        moving = self._wheels.movers.observe(
+            grid.unsettled_xy, grid.left_xy, stamp * 1e-9, looking
+        )
         # What moves leaves no wall behind where it was seen last.
-        self.grid.expire(moving, self.config.movers.memory)
+        grid.expire(moving, self.config.movers.memory)
 
     def observe_panorama(self, panorama: Panorama) -> None:
         """Put those views of a panorama into the grid whose depth has not been seen yet."""
@@ -253,29 +261,30 @@ class MotionController:
                 return self._end(goal, MotionCode.STALE_INPUT, 'no depth image arrives', dt)
             return Command(*self._wheels.brake(dt))
         if goal.kind == 'spin':
-            command = self._spin(goal, dt)
+            command = self._spin(goal, dt, pose)
         else:
             self._maybe_replan(goal, elapsed, pose)
             command = self._drive(goal, stamp, dt, pose)
         if command.outcome is not None or goal.pending is not None:
             return command
         remaining = None if goal.kind == 'spin' else replanning.way_left(goal, self.path_xy, pose)
-        is_blocked = goal.kind != 'spin' and (not goal.has_path or self._wheels.is_held)
+        is_blocked = self._wheels.is_held or (goal.kind != 'spin' and not goal.has_path)
         failed = self._recovery.step(dt, pose, (command.v, command.w), remaining, is_blocked)
         if failed is not None:
             return self._end(goal, failed[0], failed[1], dt)
         return command
 
-    def _spin(self, goal: Goal, dt: float) -> Command:
+    def _spin(self, goal: Goal, dt: float, pose: Pose) -> Command:
         error = goal.angle - goal.turned
         follower = self.config.follower
         if abs(error) <= follower.heading_tolerance and abs(self._wheels.w) < 0.15:
             return self._end(goal, MotionCode.REACHED, 'turned', dt)
-        return Command(*self._wheels.turn(turn_rate(error, follower), dt), remaining=abs(error))
+        v, w = self._wheels.turn(turn_rate(error, follower), dt, self.grid, pose)
+        return Command(v, w, remaining=abs(error))
 
     def _drive(self, goal: Goal, stamp: int, dt: float, pose: Pose) -> Command:
         wheels = self._wheels
-        wheels.is_held = wheels.is_waiting = False
+        wheels.is_held = False
         if not goal.has_path:
             return Command(*wheels.brake(dt))
         steering = self._follower.steer(*pose, wheels.v)

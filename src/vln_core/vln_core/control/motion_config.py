@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from vln_core.control.fast_marching import PlannerConfig
 from vln_core.control.follower import FollowerConfig
+from vln_core.control.footprint import Footprint
 from vln_core.control.movers import MoverConfig
 from vln_core.control.pixel_goal import PixelGoalConfig
 from vln_core.control.recovery import RecoveryConfig
@@ -21,7 +22,8 @@ class MotionConfig:
     """Everything about motion; radius, heights and ranges are given here once.
 
     Attributes:
-        radius: Of the body, metres.
+        radius: Of the body, metres; without meaning where a footprint is given.
+        footprint: Outline of a body that is not round, x1, y1, x2, y2, ... in base_link, metres.
         robot_height: Top of the body, metres.
         step_height: Highest thing the robot drives over, metres.
         margin: Kept beyond the radius, metres.
@@ -45,6 +47,7 @@ class MotionConfig:
     """
 
     radius: float = 0.20
+    footprint: tuple[float, ...] = ()
     robot_height: float = 1.2
     step_height: float = 0.06
     margin: float = 0.05
@@ -72,6 +75,8 @@ class MotionConfig:
                 raise ConfigError(f'motion.{name} must be a positive number')
         if not self.emergency_deceleration >= self.follower.max_acceleration:
             raise ConfigError('motion.emergency_deceleration must not be below max_acceleration')
+        # A polygon is planned for with the circle inside of it; the outline is then swept.
+        object.__setattr__(self, 'radius', self.body.inner)
         body = {'robot_height': self.robot_height, 'step_height': self.step_height}
         optics = {'min_depth': self.min_depth, 'max_depth': self.max_depth}
         reach = {'radius': self.radius, 'margin': self.margin}
@@ -81,6 +86,11 @@ class MotionConfig:
             ('pixel', body | optics | reach),
         ):
             object.__setattr__(self, part, replace(getattr(self, part), **shared))
+
+    @property
+    def body(self) -> Footprint:
+        """The outline of the robot."""
+        return Footprint(self.radius, self.footprint)
 
     def time_for(self, length: float) -> float:
         """Return the time allowed for a path of ``length`` metres, s."""

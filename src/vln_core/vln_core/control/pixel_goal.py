@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vln_core.control.footprint import Footprint
 from vln_core.control.traversability import checked_pose
 from vln_core.errors import ConfigError
 from vln_core.geometry.camera import PinholeCamera, check_size
@@ -161,6 +162,29 @@ def pixel_goal(
     )
 
 
+def pixel_point(
+    view: View, pixel_uv: tuple[float, float], max_depth: float
+) -> NDArray[np.float64] | None:
+    """Return what a pixel shows, for people to see.
+
+    Args:
+        view: The stored picture.
+        pixel_uv: Column and row, px.
+        max_depth: Depth of what is farther, or unknown, metres.
+
+    Returns:
+        (3,) metres, odometry frame; None for a pixel outside of the picture.
+    """
+    camera = view.camera
+    u, v = pixel_uv
+    if not (-0.5 <= u < camera.width - 0.5 and -0.5 <= v < camera.height - 0.5):
+        return None
+    depth = float(view.depth[int(math.floor(v + 0.5)), int(math.floor(u + 0.5))])
+    depth = min(depth, max_depth) if depth > 0.0 else max_depth
+    ray = np.array([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy, 1.0])
+    return view.odom_tform_camera[:3, :3] @ (ray * depth) + view.odom_tform_camera[:3, 3]
+
+
 def corridor_block(
     depth: NDArray[np.float32],
     camera: PinholeCamera,
@@ -172,6 +196,7 @@ def corridor_block(
     *,
     floor_z: float = 0.0,
     body_mask: NDArray[np.bool_] | None = None,
+    footprint: Footprint | None = None,
 ) -> tuple[float, float] | None:
     """Check the straight corridor over every valid depth pixel of a view (SPEC section 6).
 
@@ -188,6 +213,7 @@ def corridor_block(
         config: Radius, margin, band.
         floor_z: Height of the floor in the odometry frame, metres.
         body_mask: (H, W) True where the picture shows the robot itself.
+        footprint: Its width and front count instead of the radius; None: a circle.
 
     Returns:
         (ahead, left) of the nearest blocking point along the corridor, metres, or None.
@@ -215,8 +241,9 @@ def corridor_block(
     ahead = math.cos(heading) * px + math.sin(heading) * py
     left = -math.sin(heading) * px + math.cos(heading) * py
     blocks = (height >= config.step_height) & (height <= config.robot_height)
-    blocks &= (ahead >= 0.0) & (ahead <= rho + config.radius)
-    blocks &= np.abs(left) <= config.radius + config.margin
+    body = footprint or Footprint(config.radius)
+    blocks &= (ahead >= 0.0) & (ahead <= rho + body.front)
+    blocks &= np.abs(left) <= body.half_width + config.margin
     blocks &= px * px + py * py >= config.self_radius**2
     if not blocks.any():
         return None

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from vln_core.control.body_fit import BodyFit
 from vln_core.control.fast_marching import Plan, SearchSpace, plan, straight_path
 from vln_core.control.motion_config import MotionConfig
 from vln_core.control.motion_goal import Goal, Mode, Pose
@@ -36,7 +37,10 @@ def goal_at_pixel(
     if mode == 'corridor':
         found = _straight(grid, view, goal, pose, config)
     else:
-        found = plan(grid, pose[:2], goal.goal_xy, config.planner, max_length=longest)
+        found = plan(
+            grid, pose[:2], goal.goal_xy, config.planner,
+            max_length=longest, fits=BodyFit(grid, config.body, pose),
+        )  # fmt: skip
     if isinstance(found, MotionOutcome):
         return found
     if not found.is_ok:
@@ -55,10 +59,12 @@ def _straight(
     grid: TraversabilityGrid, view: View, goal: PixelGoal, pose: Pose, config: MotionConfig
 ) -> Plan | MotionOutcome:
     block = corridor_block(
-        view.depth, view.camera, view.odom_tform_camera, pose, goal.theta, goal.rho, config.pixel
-    )
+        view.depth, view.camera, view.odom_tform_camera, pose, goal.theta, goal.rho, config.pixel,
+        footprint=config.body,
+    )  # fmt: skip
     if block is None:
-        return straight_path(grid, pose[:2], goal.goal_xy, config.planner)
+        body = BodyFit(grid, config.body, pose)
+        return straight_path(grid, pose[:2], goal.goal_xy, config.planner, body)
     side = 'left' if block[1] > 0.0 else 'right'
     return MotionOutcome(
         MotionCode.CORRIDOR_BLOCKED,
@@ -102,13 +108,16 @@ def replan(
         goal.failure = 'the straight way is blocked'
         return None
     if goal.route is not None:
-        leg = goal.route.leg(grid, pose[:2], config.planner, config.tolerate_unknown_on_route)
+        leg = goal.route.leg(
+            grid, pose[:2], config.planner, config.tolerate_unknown_on_route,
+            lambda tolerated: BodyFit(grid, config.body, pose, tolerated),
+        )  # fmt: skip
         goal.is_final, found = leg.is_final, leg.plan
     else:
         space = SearchSpace(grid, pose[:2], config.planner)
         found = plan(
             grid, pose[:2], goal.goal_xy or pose[:2], config.planner,
-            max_length=goal.max_length, space=space,
+            max_length=goal.max_length, space=space, fits=BodyFit(grid, config.body, pose),
         )  # fmt: skip
     if not found.is_ok:
         goal.failure = found.message

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from vln_core.control.body_fit import BodyFit
 from vln_core.control.fast_marching import Plan, PlannerConfig, SearchSpace, plan, resample
 from vln_core.control.traversability import UNKNOWN, TraversabilityGrid
 from vln_core.outcome import MotionCode
@@ -69,11 +71,21 @@ class Route:
         here: tuple[float, float],
         config: PlannerConfig,
         tolerate_unknown: bool,
+        fits: Callable[[NDArray[np.bool_] | None], BodyFit] | None = None,
     ) -> Leg:
-        """Plan to the farthest point of the route that can be reached in the window."""
+        """Plan to the farthest point of the route that can be reached in the window.
+
+        Args:
+            grid: Where the robot may drive.
+            here: Robot, metres.
+            config: Clearances.
+            tolerate_unknown: Floor beside the route that is not known counts as free.
+            fits: Makes the outline of a body from the tolerated cells; None: a circle.
+        """
         self.advance(here)
         tolerated = self._tolerated(grid, here) if tolerate_unknown else None
         space = SearchSpace(grid, here, config, tolerated)
+        body = None if fits is None else fits(space.tolerated)
         last = len(self.points_xy) - 1
         end = int(np.searchsorted(self._along, self._along[self._index] + self.horizon))
         candidates = [*range(min(end, last), self._index, -4)]
@@ -88,7 +100,9 @@ class Route:
             if not self._in_window(grid, point) or space.snap(point) is None:
                 continue
             way = float(self._along[index] - self._along[self._index])
-            found = plan(grid, here, point, config, max_length=2.0 * way + 1.5, space=space)
+            found = plan(
+                grid, here, point, config, max_length=2.0 * way + 1.5, space=space, fits=body
+            )
             if found.is_ok:
                 return Leg(found, index == last)
             refusal = found
@@ -97,7 +111,9 @@ class Route:
                 break
         if not candidates:  # at the end already
             point = (float(self.points_xy[last, 0]), float(self.points_xy[last, 1]))
-            return Leg(plan(grid, here, point, config, max_length=3.0, space=space), True)
+            return Leg(
+                plan(grid, here, point, config, max_length=3.0, space=space, fits=body), True
+            )
         return Leg(refusal, False)
 
     def _in_window(self, grid: TraversabilityGrid, point: tuple[float, float]) -> bool:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vln_core.control.body_band import free_way
+from vln_core.control.body_band import free_turn, free_way
+from vln_core.control.footprint import Footprint
 from vln_core.control.safety_config import SafetyConfig, SafetyState
 from vln_core.errors import ConfigError
 
@@ -54,6 +55,7 @@ class SafetyGate:
 
     def __init__(self, config: SafetyConfig | None = None) -> None:
         self.config = config or SafetyConfig()
+        self.body = Footprint(self.config.radius, self.config.footprint)
         self._is_emergency = False
         self._emergency_reason = ''
         self._input_times: dict[str, float] = {}
@@ -149,8 +151,10 @@ class SafetyGate:
             self._out = (0.0, 0.0)
             return SafetyDecision(0.0, 0.0, state, 'holding', not is_standing, source)
         v, w = self._limited(command, dt)
-        if abs(v) > self._stoppable_speed(v, w):
-            v = math.copysign(self._stoppable_speed(v, w), v)
+        limit, turn_limit = self._stoppable_speed(v, w), self._stoppable_turn(w)
+        if abs(v) > limit or abs(w) > turn_limit:
+            v = math.copysign(min(abs(v), limit), v)
+            w = math.copysign(min(abs(w), turn_limit), w)
             state, message = SafetyState.COLLISION_STOP, 'something is in the way'
         self._out = (v, w)
         return SafetyDecision(v, w, state, message, True, source)
@@ -237,11 +241,21 @@ class SafetyGate:
         """Largest speed along the arc of (v, w) that stops before the nearest thing, m/s."""
         a, t = self.config.emergency_deceleration, self.config.latency
         reach = abs(v) * t + v * v / (2.0 * a) + self.config.stop_distance + 0.02
-        way = free_way(self._obstacles, v, w, self.config.radius, reach)
-        if way == math.inf:
-            return math.inf
-        way = max(0.0, way - self.config.stop_distance)
-        return a * (math.sqrt(t * t + 2.0 * way / a) - t)  # way = v t + v^2 / 2a
+        way = free_way(self._obstacles, v, w, self.body, reach)
+        return _stoppable(max(0.0, way - self.config.stop_distance), a, t)
+
+    def _stoppable_turn(self, w: float) -> float:
+        """Largest turn rate at which what sticks out of the body stops before a thing, rad/s."""
+        a, t = self.config.emergency_turn_deceleration, self.config.latency
+        slack = self.config.stop_distance / self.body.outer
+        reach = abs(w) * t + w * w / (2.0 * a) + slack + 0.02
+        way = free_turn(self._obstacles, w, self.body, reach)
+        return _stoppable(max(0.0, way - slack), a, t)
+
+
+def _stoppable(way: float, a: float, t: float) -> float:
+    """Speed from which ``way`` is enough: way = v t + v^2 / 2a."""
+    return math.inf if way == math.inf else a * (math.sqrt(t * t + 2.0 * way / a) - t)
 
 
 def _approach(current: float, wanted: float, up: float, down: float) -> float:

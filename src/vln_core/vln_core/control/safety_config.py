@@ -43,7 +43,8 @@ class SafetyConfig:
         is_fault_ramped: Brake with the emergency deceleration on faults; else zero at once, and
             the base brakes as hard as it can.
         max_reverse_speed: m/s, where no camera looks.
-        radius: Of the body, metres.
+        radius: Of the body, metres; without meaning where a footprint is given.
+        footprint: Outline of a body that is not round, x1, y1, x2, y2, ... in base_link, metres.
         stop_distance: Kept between the body and the nearest thing in the way, metres.
         latency: From a picture to the wheels, s.
         max_clock_jump: Step of a message stamp against the steady clock, s.
@@ -64,6 +65,7 @@ class SafetyConfig:
     is_fault_ramped: bool = False
     max_reverse_speed: float = 0.2
     radius: float = 0.20
+    footprint: tuple[float, ...] = ()
     stop_distance: float = 0.03
     latency: float = 0.15
     max_clock_jump: float = 1.0

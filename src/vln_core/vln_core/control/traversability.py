@@ -98,9 +98,11 @@ class TraversabilityGrid:
         self._hits = np.zeros((n, n), dtype=np.int32)
         self._frame_low = np.zeros((n, n), dtype=np.float32)
         self._frame_high = np.zeros((n, n), dtype=np.float32)
-        self._since = np.zeros((n, n), dtype=np.float64)
-        self._fresh = np.zeros(n * n, dtype=np.int32)
-        self._num_fresh = 0
+        self._streak = np.full((n, n), -np.inf)
+        self._last_hit = np.full((n, n), -np.inf)
+        self._unsettled = np.zeros(n * n, dtype=np.int32)
+        self._left = np.zeros(n * n, dtype=np.int32)
+        self._num_unsettled = self._num_left = 0
         self._low_pixel = np.zeros((n, n), dtype=np.int32)
         self._high_pixel = np.zeros((n, n), dtype=np.int32)
         self._rays: tuple[PinholeCamera, NDArray, NDArray] | None = None
@@ -125,6 +127,7 @@ class TraversabilityGrid:
         n = self.config.num_cells
         for array in (self._state, self._score, self._drop, self._is_floor, self._last_seen):
             array[:] = 0
+        self._streak[:] = self._last_hit[:] = -np.inf
         self._origin_cells[0] = math.floor(x / self.config.cell) - n // 2
         self._origin_cells[1] = math.floor(y / self.config.cell) - n // 2
         self.mark_free(x, y, self.config.initial_free_radius)
@@ -150,7 +153,7 @@ class TraversabilityGrid:
             return
         arrays = (
             self._state, self._score, self._drop, self._is_floor, self._low, self._high,
-            self._last_seen, self._since,
+            self._last_seen, self._streak, self._last_hit,
         )  # fmt: skip
         for array in arrays:
             _shift(array, int(shift[0]), int(shift[1]))
@@ -220,24 +223,31 @@ class TraversabilityGrid:
         full = tform[:3].copy()
         full[2, 3] -= bz
         intrinsics = np.array([camera.fx, camera.fy, camera.cx, camera.cy])
-        new_obstacles, self._num_fresh = sweep_cells(
+        new_obstacles, self._num_unsettled, self._num_left = sweep_cells(
             image, ray_x, ray_y, intrinsics, full, self._origin_cells, config.cell,
             config.min_depth, config.max_depth, config.step_height, config.height_noise,
             config.drop_height, config.far_below_floor_is_dropoff, config.clear_margin,
             config.occupied_hits, 24, 6, stamp * 1e-9, config.decay, self._hits, self._frame_low,
             self._frame_high, self._low_pixel, self._high_pixel, self._score, self._drop,
-            self._is_floor, self._low, self._high, self._last_seen, self._state, self._since,
-            self._fresh,
+            self._is_floor, self._low, self._high, self._last_seen, self._state, self._streak,
+            self._last_hit, self._unsettled, self._left,
         )  # fmt: skip
         self.version += 1
         self.stamp = stamp
         return int(new_obstacles)
 
     @property
-    def entered_xy(self) -> NDArray[np.float64]:
-        """(K, 2) centres of free cells that something tall entered in the last image, metres."""
-        n = self.config.num_cells
-        return self.points_xy(np.column_stack(np.divmod(self._fresh[: self._num_fresh], n)))
+    def unsettled_xy(self) -> NDArray[np.float64]:
+        """(K, 2) centres of cells with something tall that has not stood there long, metres."""
+        return self._centres(self._unsettled[: self._num_unsettled])
+
+    @property
+    def left_xy(self) -> NDArray[np.float64]:
+        """(K, 2) centres of cells that something was seen to leave just now, metres."""
+        return self._centres(self._left[: self._num_left])
+
+    def _centres(self, flat: NDArray[np.int32]) -> NDArray[np.float64]:
+        return self.points_xy(np.column_stack(np.divmod(flat, self.config.num_cells)))
 
     def expire(self, points_xy: NDArray[np.float64], lifetime: float) -> None:
         """Let the obstacles at (K, 2) points end ``lifetime`` s from now unless seen again."""

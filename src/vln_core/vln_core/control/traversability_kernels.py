@@ -14,6 +14,9 @@ import numpy as np
 
 # Seen along a ray: nothing can be said, the point is still there, the ray went past it.
 UNSEEN, CONFIRMED, PASSED = 0, 1, 2
+# Seen in one place for so long without a gap of so long, a thing stands still, s. A person who
+# walks takes less time to leave a cell.
+SETTLED, GAP = 0.55, 0.25
 
 
 @numba.njit(cache=True, nogil=True, fastmath={'contract', 'reassoc'}, error_model='numpy')
@@ -147,12 +150,13 @@ def _look(depth, intrinsics, tform, max_depth, x, y, z, margin, margin_growth):
 
 
 @numba.njit(cache=True, nogil=True)
-def _is_beside_old(state, since, row, column, now):
-    """Whether an obstacle of before stands beside: its blurred edge is no motion."""
-    size = state.shape[0]
+def _is_settled_near(streak, last_hit, row, column, now):
+    """Whether a thing that has stood still for a while is in or beside a cell."""
+    size = streak.shape[0]
     for r in range(max(0, row - 2), min(size, row + 3)):
         for c in range(max(0, column - 2), min(size, column + 3)):
-            if state[r, c] == 2 and now - since[r, c] > 0.6:
+            hit = last_hit[r, c]
+            if now - hit < GAP and hit - streak[r, c] > SETTLED:
                 return True
     return False
 
@@ -162,23 +166,26 @@ def sweep_cells(
     depth, ray_x, ray_y, intrinsics, tform, origin_cells, cell, min_depth, max_depth, bottom,
     growth, drop, far_is_drop, clear_margin, occupied_score, max_score, clear_step, now, decay,
     hits, frame_low, frame_high, low_pixel, high_pixel, score, drop_score, is_floor, low, high,
-    last_seen, state, since, fresh,
+    last_seen, state, streak, last_hit, unsettled, left,
 ):  # fmt: skip
     """Fuse this frame into the cells and recompute their state.
 
-    Args (the last two; the others are arrays and limits of the grid):
-        since: (N, N) float64 when the cell became an obstacle, s.
-        fresh: (M,) int32, written: flat indices of free cells that something tall has entered.
+    Args (the last four; the others are arrays and limits of the grid):
+        streak: (N, N) float64 since when there were hits in nearly every frame, s.
+        last_hit: (N, N) float64 of the last hit, s.
+        unsettled: (M,) int32, written: flat indices of cells with something tall that has not
+            stood there for long, and nothing that has is beside it.
+        left: (M,) int32, written: those of cells that something has left just now.
 
     Returns:
-        Number of cells that became an obstacle in this frame, and of those in ``fresh``.
+        Numbers of cells that became an obstacle in this frame, and in ``unsettled`` and ``left``.
     """
     size = hits.shape[0]
     height, width = depth.shape
     fx, fy, cx, cy = intrinsics
     tx, ty, tz = tform[0, 3], tform[1, 3], tform[2, 3]
     new_obstacles = 0
-    num_fresh = 0
+    num_unsettled, num_left = 0, 0
     for row in range(size):
         y = (origin_cells[1] + row + 0.5) * cell
         py = y - ty
@@ -201,6 +208,13 @@ def sweep_cells(
                     _lift(pixel, depth, ray_x, ray_y, tform, min_depth, high[row, column])
                 cell_score = min(max_score, cell_score + count)
                 last_seen[row, column] = now
+                if now - last_hit[row, column] > GAP:
+                    streak[row, column] = now
+                last_hit[row, column] = now
+                if frame_high[row, column] - frame_low[row, column] >= 0.2:
+                    if not _is_settled_near(streak, last_hit, row, column, now):
+                        unsettled[num_unsettled] = row * size + column
+                        num_unsettled += 1
             elif cell_score > 0:
                 top = _look(
                     depth, intrinsics, tform, max_depth, high[row, column, 0],
@@ -214,6 +228,11 @@ def sweep_cells(
                     last_seen[row, column] = now
                 elif top == PASSED and foot == PASSED:
                     cell_score = max(0, cell_score - clear_step)
+                    if now - last_hit[row, column] < 2.0 * GAP and not _is_settled_near(
+                        streak, last_hit, row, column, now
+                    ):
+                        left[num_left] = row * size + column
+                        num_left += 1
                 elif top == PASSED:
                     high[row, column] = low[row, column]  # only the hidden foot may remain
                 elif foot == PASSED:
@@ -226,12 +245,6 @@ def sweep_cells(
                 state[row, column] = 2
                 if before != 2:
                     new_obstacles += 1
-                    since[row, column] = now
-                    is_tall = frame_high[row, column] - frame_low[row, column] >= 0.2
-                    if before == 1 and count > 0 and is_tall and num_fresh < len(fresh):
-                        if not _is_beside_old(state, since, row, column, now):
-                            fresh[num_fresh] = row * size + column
-                            num_fresh += 1
                 continue
             # The floor of the cell, seen or not.
             if is_ahead:
@@ -270,4 +283,4 @@ def sweep_cells(
                 state[row, column] = 1
             else:
                 state[row, column] = 0
-    return new_obstacles, num_fresh
+    return new_obstacles, num_unsettled, num_left
