@@ -4,177 +4,32 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-import struct
+import contextlib
+import math
 import subprocess
 import sys
-import threading
-from array import array
-from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 import rclpy
-from geometry_msgs.msg import TransformStamped
-from rclpy.executors import SingleThreadedExecutor
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image
-from tf2_msgs.msg import TFMessage
+import scripted_camera
+from scripted_camera import Camera
 
 from vln_core.geometry import transforms
-from vln_core.geometry.camera import PinholeCamera
-from vln_interfaces.msg import Panorama
+from vln_core.perception import intake
 from vln_interfaces.srv import Capture
-from vln_nodes import conversions, perception_node, qos
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'tests'))
-from vln_system_tests.model_server import ModelServer, Play
-
-CAMERA = PinholeCamera.from_hfov(160, 120, 1.2)
-RGB = np.full((120, 160, 3), 90, np.uint8)
-RGB[30:90, 40:120] = (200, 60, 20)
-DEPTH = np.full((120, 160), 2.0, np.float32)
-SEEN = json.dumps({'objects': [{'label': 'sofa', 'bbox_2d': [250, 250, 750, 750]}]})
-
-
-_NUMBERS = itertools.count()
-
-
-class Camera:
-    """Publishes a frame whenever asked for; ``depth_frame`` and ``info`` may be made wrong."""
-
-    def __init__(self, color='raw', depth='raw') -> None:
-        self.node = rclpy.create_node('camera')
-        sensor = qos.sensor(is_lockstep=False)
-        kinds = {'raw': Image, 'compressed': CompressedImage, 'compressedDepth': CompressedImage}
-        topic = {'raw': '', 'compressed': '/compressed', 'compressedDepth': '/compressedDepth'}
-        self.color, self.depth = color, depth
-        pub = self.node.create_publisher
-        self.colors = pub(kinds[color], 'camera/color/image_raw' + topic[color], sensor)
-        self.depths = pub(kinds[depth], 'camera/depth/image_raw' + topic[depth], sensor)
-        self.infos = pub(CameraInfo, 'camera/color/camera_info', sensor)
-        self.depth_infos = pub(CameraInfo, 'camera/depth/camera_info', sensor)
-        self.tf = pub(TFMessage, '/tf', 10)
-        self.panoramas = []
-        self.node.create_subscription(
-            Panorama, 'panorama', self.panoramas.append, qos.PANORAMA
-        )  # fmt: skip
-        self.capture = self.node.create_client(Capture, 'perception/capture')
-        self.frame, self.depth_frame, self.focal, self.age = 'optical', 'optical', 1.0, 0
-        self.mounts = {'optical': transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=0.2)}
-        self.encoding, self.rgb = 'rgb8', RGB
-
-    def send(self) -> None:
-        stamp = self.node.get_clock().now().nanoseconds - self.age
-        self._transforms(stamp)
-        info = conversions.info_of_camera(CAMERA, stamp, self.frame)
-        info.k[0] *= self.focal
-        self.infos.publish(info)
-        self.depth_infos.publish(conversions.info_of_camera(CAMERA, stamp, self.depth_frame))
-        if self.color == 'raw':
-            image = conversions.image_of_rgb(self.rgb, stamp, self.frame)
-            if self.encoding == 'bgr8':
-                image.encoding, image.data = 'bgr8', array('B', self.rgb[..., ::-1].tobytes())
-        else:
-            image = conversions.png_of_rgb(self.rgb)
-            image.header = info.header
-        self.colors.publish(image)
-        mm = np.rint(DEPTH * 1000).astype(np.uint16)
-        if self.depth == 'raw':
-            depth = Image(height=120, width=160, encoding='16UC1', step=320)
-            depth.data = array('B', mm.tobytes())
-        else:
-            data = struct.pack('<i2f', 0, 0.0, 0.0) + cv2.imencode('.png', mm)[1].tobytes()
-            depth = CompressedImage(format='16UC1; compressedDepth png', data=array('B', data))
-        depth.header.stamp = conversions.stamp_msg(stamp)
-        depth.header.frame_id = self.depth_frame
-        self.depths.publish(depth)
-
-    def _transforms(self, stamp: int) -> None:
-        poses = {('odom', 'base_link'): np.eye(4)}
-        poses |= {('base_link', name): tform for name, tform in self.mounts.items()}
-        message = TFMessage()
-        for (parent, child), tform in poses.items():
-            pose = conversions.pose_msg(tform)
-            entry = TransformStamped(child_frame_id=child)
-            entry.header.frame_id, entry.header.stamp = parent, conversions.stamp_msg(stamp)
-            entry.transform.rotation = pose.orientation
-            entry.transform.translation.x = pose.position.x
-            entry.transform.translation.y = pose.position.y
-            entry.transform.translation.z = pose.position.z
-            message.transforms.append(entry)
-        self.tf.publish(message)
-
-    def view(self, index: int, count: int, timeout: float = 40.0):
-        """Ask for a view while frames go on; the answer."""
-        assert self.capture.wait_for_service(timeout)
-        future = self.capture.call_async(Capture.Request(index=index, num_views=count))
-        for _ in range(int(timeout / 0.1)):
-            self.send()
-            rclpy.spin_once(self.node, timeout_sec=0.1)
-            if future.done():
-                return future.result()
-        raise AssertionError('no answer of perception/capture')
-
-    def panorama(self):
-        for _ in range(100):
-            if self.panoramas:
-                return conversions.panorama_of(self.panoramas.pop(0))
-            rclpy.spin_once(self.node, timeout_sec=0.1)
-        raise AssertionError('no panorama arrived')
 
 
 @pytest.fixture
 def start():
     """Return a function that starts node and camera; the node runs in a thread."""
-    ends = []
+    with contextlib.ExitStack() as ends:
 
-    def run(color='raw', depth='raw') -> Camera:
-        server = ModelServer([Play(SEEN)])
-        server.__enter__()
-        values = {
-            'detector': 'mllm',
-            'models.mllm.model': 'Qwen3-VL',
-            'models.mllm.base_url': server.base_url,
-            'models.mllm.key_variable': '',
-            'intake.color_transport': color,
-            'intake.depth_transport': depth,
-            'image_timeout': 2.0,
-        }
-        # A name is taken until its process ends: every node has a namespace of its own.
-        arguments = ['--ros-args', '-r', f'__ns:=/run{next(_NUMBERS)}']
-        for name, value in values.items():
-            arguments += ['-p', f'{name}:={value or repr("")}']
-        rclpy.init(args=arguments)
-        node = perception_node.PerceptionNode()
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        stop = threading.Event()
+        def run(color='raw', depth='raw', **parameters) -> Camera:
+            return ends.enter_context(scripted_camera.perception(color, depth, **parameters))
 
-        def spin() -> None:
-            while not stop.is_set():
-                executor.spin_once(timeout_sec=0.1)
-
-        thread = threading.Thread(target=spin, daemon=True)
-        thread.start()
-        camera = Camera(color, depth)
-
-        def end() -> None:
-            stop.set()
-            thread.join(5.0)
-            node.close()
-            node.destroy_node()
-            camera.node.destroy_node()
-            rclpy.shutdown()
-            server.__exit__()
-
-        ends.append(end)
-        return camera
-
-    yield run
-    for end in ends:
-        end()
+        yield run
 
 
 @pytest.mark.parametrize(('color', 'depth'), [('raw', 'raw'), ('compressed', 'compressedDepth')])
@@ -255,3 +110,99 @@ def test_absent_weights_end_the_node_with_one_line(settings, message):
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert len(lines) == 1 and message in lines[0], done.stderr
+
+
+def test_a_camera_on_its_side_gives_upright_views(start):
+    camera = start()
+    side = transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=0.2, roll=math.pi / 2)
+    camera.mounts['optical'] = side
+    # The robot sees a sofa above the horizon's middle; its sensor sees it turned.
+    answer = camera.view(0, 1)
+    assert answer.error_msg == ''
+    view = camera.panorama().views[0]
+    assert view.rgb.shape == (160, 120, 3) and view.depth.shape == (160, 120)
+    assert answer.hfov == pytest.approx(view.camera.hfov) and answer.hfov < 1.0
+    up = view.odom_tform_camera[:3, :3].T @ (0.0, 0.0, 1.0)
+    assert up[1] < -0.9, 'the picture is not upright'
+    np.testing.assert_allclose(view.odom_tform_camera[:3, 2], side[:3, 2], atol=1e-6)
+
+
+def test_fixed_cameras_give_all_views_at_once(start):
+    camera = start(cameras='[camera,rear,left]')
+    rear = Camera(name='rear')
+    camera.companions = [rear]
+    camera.mounts['rear_optical'] = transforms.camera_mount_tform(-0.1, 0, 1.0, yaw=math.pi)
+    rear.frame = rear.depth_frame = 'rear_optical'
+    rear.mounts = camera.mounts
+    answer = camera.view(0, 0)
+    assert answer.error_msg == '' and answer.hfov == pytest.approx(2 * math.pi)
+    panorama = camera.panorama()
+    assert panorama.id == answer.panorama_id and len(panorama.views) == 2
+    assert panorama.views[0].yaw == pytest.approx(0.0, abs=1e-6)
+    assert abs(panorama.views[1].yaw) == pytest.approx(math.pi, abs=1e-6)
+    assert {d.view for d in panorama.detections} == {0, 1}
+    assert not panorama.is_complete
+    assert '2 of 3 cameras' in panorama.note and 'nobody publishes' in panorama.note
+    assert 'deg are not seen' in panorama.note
+
+
+def test_a_blurred_view_is_taken_again(start, monkeypatch):
+    camera = start()
+    assert camera.view(0, 2).error_msg == ''
+    sharp, measured, sent = camera.rgb, [], [0]
+    blurred, measure, send = cv2.blur(sharp, (31, 31)), intake.sharpness, camera.send
+    monkeypatch.setattr(
+        intake, 'sharpness', lambda rgb: measured.append(measure(rgb)) or measured[-1]
+    )
+
+    def shaking() -> None:
+        # The robot still shakes in the first pictures after its turn.
+        sent[0] += 1
+        camera.rgb = blurred if sent[0] <= 5 else sharp
+        send()
+
+    camera.send = shaking
+    for _ in range(3):
+        camera.send()
+    assert camera.view(1, 2).error_msg == ''
+    least = 0.3 * measure(sharp)
+    assert measured[0] < least, 'the test was too slow to show a blurred picture'
+    assert measure(camera.panorama().views[1].rgb) >= least
+
+
+def test_qos_that_does_not_fit_is_named_as_such(start):
+    camera = start(lockstep=True, image_timeout=0.5)
+    answer = camera.view(0, 1)
+    assert answer.error_code == Capture.Response.NO_IMAGE
+    said = answer.error_msg
+    assert 'QoS mismatch on' in said and 'offers best effort' in said
+    assert 'asks for reliable' in said and 'lockstep' in said
+
+
+def test_another_transport_is_named(start):
+    camera = start(color='compressed')
+    raw = Camera(name='camera')
+    camera.node.destroy_publisher(camera.colors)
+    camera.companions, camera.colors = [raw], raw.colors
+    camera.color = 'raw'
+    said = camera.view(0, 1).error_msg
+    assert 'color/image_raw is there' in said and 'intake.color_transport' in said
+
+
+def test_cameras_are_watched_between_requests(start):
+    camera = start()
+    assert camera.diagnosis('ok') == 'ok'
+    camera.focal = 0.0
+    assert 'k[0] = 0' in camera.diagnosis('k[0] = 0')
+    camera.focal = 1.0
+    camera.depth_metres = np.full((120, 160), 0.002, np.float32)
+    assert 'publish millimetres' in camera.diagnosis('publish millimetres')
+    camera.depth_metres = scripted_camera.DEPTH
+    assert camera.diagnosis('ok') == 'ok'
+
+
+def test_swapped_channels_can_be_swapped_back(start):
+    camera = start(intake__swap_red_blue=True)
+    camera.rgb = np.ascontiguousarray(scripted_camera.RGB[..., ::-1])
+    assert camera.view(0, 1).error_msg == ''
+    np.testing.assert_allclose(camera.panorama().views[0].rgb[60, 80], (200, 60, 20), atol=6)
