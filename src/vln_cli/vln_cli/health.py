@@ -1,0 +1,43 @@
+# Copyright 2026 The VLN stack authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./vln health`: do the nodes of a running stack live; for health checks of containers."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+NODES = ('safety', 'controller', 'perception', 'memory', 'system1', 'system2')
+
+
+def main(argv: Sequence[str]) -> int:
+    """Listen for heartbeats; 0 if all nodes were heard, else 1."""
+    parser = argparse.ArgumentParser(
+        prog='./vln health',
+        description='Listen for the heartbeats of a running stack. The exit code is 0 if every '
+        'node was heard, else 1.',
+    )
+    parser.add_argument('nodes', nargs='*', default=NODES, help=f'default: {" ".join(NODES)}')
+    parser.add_argument('--namespace', default='', help='namespace of the stack')
+    parser.add_argument('--timeout', type=float, default=5.0, help='listen so long, s (default 5)')
+    options = parser.parse_args(argv)
+    import rclpy
+
+    from vln_interfaces.msg import Heartbeat
+    from vln_nodes import qos
+
+    missing = set(options.nodes)
+    rclpy.init(args=[])
+    try:
+        node = rclpy.create_node('vln_health', namespace=options.namespace or None)
+        node.create_subscription(
+            Heartbeat, 'heartbeat', lambda message: missing.discard(message.node), qos.HEARTBEAT
+        )
+        deadline = time.monotonic() + options.timeout
+        while missing and time.monotonic() < deadline:
+            rclpy.spin_once(node, timeout_sec=0.1)
+    finally:
+        rclpy.try_shutdown()
+    print(f'silent: {", ".join(sorted(missing))}' if missing else 'all nodes live')
+    return 1 if missing else 0
