@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import time
@@ -43,15 +44,17 @@ class Meters:
         self._arrivals.setdefault(topic, deque(maxlen=_KEPT))
         if inspect.iscoroutinefunction(callback):
 
-            async def counted_async(message: Any) -> None:
+            @functools.wraps(callback)  # rclpy looks at the signature: with or without its info
+            async def counted_async(*arguments: Any) -> None:
                 self.arrived(topic)
-                await callback(message)
+                await callback(*arguments)
 
             return counted_async
 
-        def counted(message: Any) -> None:
+        @functools.wraps(callback)
+        def counted(*arguments: Any) -> None:
             self.arrived(topic)
-            callback(message)
+            callback(*arguments)
 
         return counted
 
