@@ -7,6 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import trimesh
+from habitat_available import needs_habitat
+from room_scene import write_scene
 
 from vln_core.errors import ConfigError, EpisodeError, SceneError
 from vln_core.navigator import EpisodeResult
@@ -140,3 +143,45 @@ def test_random_draws_are_seeded(tmp_path):
         return HabitatBenchmark({**settings, 'seed': seed}).episode_ids()
 
     assert len(drawn(0)) == 9 and drawn(0) == drawn(0) != drawn(1)
+
+
+def write_bare_model(folder, height):
+    """Write the model of a room whose floor lies at a height, with nothing beside it."""
+    write_scene(folder / 'described')
+    model = trimesh.load(folder / 'described' / 'stage.glb')
+    # Habitat takes a .glb by itself for one of Matterport3D: z up
+    model.apply_transform([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, height], [0, 0, 0, 1]])
+    path = folder / 'scene_datasets' / 'mp3d' / 'x' / 'x.glb'
+    path.parent.mkdir(parents=True)
+    model.export(path)
+
+
+@pytest.mark.habitat
+@needs_habitat
+def test_a_bare_model_is_run_on_the_floor_of_its_episode(tmp_path):
+    write_bare_model(tmp_path, 3.0)
+    entry = {
+        'episode_id': 7, 'scene_id': 'mp3d/x/x.glb', 'start_position': [-2.0, 3.0, 0.0],
+        'start_rotation': [0.0, -(0.5**0.5), 0.0, 0.5**0.5],
+        'goals': [{'position': [3.0, 3.0, 0.0], 'radius': 3}],
+        'instruction': {'instruction_text': 'Go forward and stop.'}, 'info': {},
+    }  # fmt: skip
+    path = tmp_path / 'R2R-CE_val.json.gz'
+    path.write_bytes(gzip.compress(json.dumps({'episodes': [entry]}).encode()))
+    settings = {**HABITAT, 'data': str(tmp_path), 'limit': 1, 'num_views': 6}
+    tried = HabitatBenchmark(settings)
+    try:
+        row = tried.run('7')
+        simulator = tried._open[1]
+        # through the door of the inner wall, whatever the height of the floor
+        assert simulator.distance_to_any((-2.0, 0.0), [(3.0, 0.0, 3.0)]) == pytest.approx(
+            5, abs=0.1
+        )
+        assert simulator.distance_to_any((-2.0, 0.0), [(3.0, 0.0, 9.0)]) > 5.5
+        simulator.place(-2.0, 0.0, 0.0)
+        ahead = simulator.render().depth[120, 160]
+    finally:
+        tried.close()
+    assert row['is_reachable'] and row['NE'] < 5.1 and row['collisions'] == 0
+    assert ahead == pytest.approx(6.0, abs=0.3)  # the east wall, seen through the door
+    assert row['num_decisions'] >= 1

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -151,6 +151,7 @@ def score_run(
     radius: float,
     *,
     needs_proof: bool = True,
+    distance_of: Callable[[tuple[float, float]], float] | None = None,
 ) -> dict[str, Any]:
     """Return the row of one run.
 
@@ -161,6 +162,7 @@ def score_run(
         radius: Success radius, metres.
         needs_proof: Whether a stop without verification is a failure; benchmarks of the field
             count any stop.
+        distance_of: Walking distance from a point to the goal; None: to the episode's one goal.
     """
     stops = {EpisodeCode.STOPPED_VERIFIED}
     if not needs_proof:
@@ -168,8 +170,10 @@ def score_run(
     start = np.array([run.episode.start[:2]])
     points = _thinned(np.vstack([start, run.path_xy]))
     goal = run.episode.goal
-    distances = [simulator.geodesic_distance((float(x), float(y)), goal) for x, y in points]
-    distances[-1] = run.distance
+    measure = distance_of or (lambda spot: simulator.geodesic_distance(spot, goal))
+    distances = [measure((float(x), float(y))) for x, y in points]
+    if distance_of is None:
+        distances[-1] = run.distance
     reference = _resampled(run.episode.reference_path_xy)
     shortest = run.episode.geodesic_distance
     if not math.isfinite(shortest):
@@ -188,7 +192,7 @@ def score_run(
     row |= {
         'NE': scores.NE if math.isfinite(scores.NE) else None,
         'is_reachable': scores.is_reachable,
-        'SR_final': float(run.distance <= radius),
+        'SR_final': float(distances[-1] <= radius),
         'collisions': run.collisions,
         'num_decisions': len(run.result.decisions),
         'instruction': run.episode.instruction,

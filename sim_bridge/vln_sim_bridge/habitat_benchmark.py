@@ -3,7 +3,8 @@
 """R2R-CE, RxR-CE and ObjectNav in habitat-sim for the evaluation runner.
 
 An episode's scene is a path below the folder of scenes. Licensed scenes (.glb of Matterport3D and
-HM3D) are loaded as they are; a scene may also be a folder with a scene.json.
+HM3D) are loaded as they are, with the objects they bring; a scene may also be a folder with a
+scene.json, or lie in one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from vln_core.navigator import NavigatorConfig
 from vln_core.perception.simulated import SimulatedDetectorConfig
 from vln_sim_bridge.benchmark import configured, score_run
 from vln_sim_bridge.episodes import Episode, from_habitat, rotation_to_yaw
-from vln_sim_bridge.habitat_client import HabitatSimulator
+from vln_sim_bridge.habitat_client import HabitatSimulator, bare_scene
 from vln_sim_bridge.in_process import RunConfig, run_episode
 from vln_sim_bridge.scene import load_scene
 from vln_sim_bridge.simulator import SimulatorConfig
@@ -46,9 +47,10 @@ class HabitatBenchmark:
 
         Args:
             settings: 'dataset', 'data', 'split', 'scenes' (folder, relative to 'data'),
+                'scene_dataset' (Habitat's description of a data set, below 'scenes', or ''),
                 'language', 'episodes' with
                 'draw' (random or spread), 'start_heading' (dataset or random),
-                'success_radius', 'limit', 'seed', values for 'simulator', 'detector', 'memory' and
+                'success_radius', 'num_views', 'limit', 'seed', values for 'simulator', 'detector', 'memory' and
                 'navigator', and what :func:`make_agent` reads.
 
         Raises:
@@ -85,6 +87,7 @@ class HabitatBenchmark:
                 SimulatedDetectorConfig, {'seed': seed, **settings.get('detector', {})}
             ),
             planner=str(settings['planner']),
+            num_views=int(settings.get('num_views', 0)),
         )
         self._agent = make_agent(settings)
         self._radius = float(settings['success_radius'])
@@ -131,7 +134,11 @@ class HabitatBenchmark:
         run = run_episode(
             simulator, episode, self._config, brain=self._agent, success_radius=self._radius
         )
-        row = score_run(episode_id, run, simulator, self._radius, needs_proof=False)
+        goals = [(*from_habitat(goal), goal[1]) for goal in source.goals]
+        row = score_run(
+            episode_id, run, simulator, self._radius, needs_proof=False,
+            distance_of=lambda spot: simulator.distance_to_any(spot, goals),
+        )  # fmt: skip
         return row | self._agent.meter.row()
 
     def close(self) -> None:
@@ -146,18 +153,21 @@ class HabitatBenchmark:
         if self._settings['start_heading'] == 'random':
             draw = random.Random(f'{self._settings["seed"]} {source.id}')
             yaw = draw.uniform(-math.pi, math.pi)
-        goals = [from_habitat(goal) for goal in source.goals]
+        simulator.floor = source.start[1]
+        simulator.place(*start, yaw)
         # of several viewpoints the nearest is the one that counts
-        goal = min(goals, key=lambda spot: simulator.geodesic_distance(start, spot))
-        shortest = source.shortest
-        if not math.isfinite(shortest):
-            shortest = simulator.geodesic_distance(start, goal)
-        path = source.reference_path or (source.start, source.goals[goals.index(goal)])
+        ways = [
+            simulator.distance_to_any(start, [(*from_habitat(goal), goal[1])])
+            for goal in source.goals
+        ]
+        nearest = source.goals[int(np.argmin(ways))]
+        shortest = source.shortest if math.isfinite(source.shortest) else min(ways)
+        path = source.reference_path or (source.start, nearest)
         return Episode(
             id=0,
             instruction=source.instruction,
             start=(*start, yaw),
-            goal=goal,
+            goal=from_habitat(nearest),
             goal_object=None,
             goal_category=source.category or None,
             reference_path_xy=np.array([from_habitat(point) for point in path], float),
@@ -170,10 +180,14 @@ class HabitatBenchmark:
             self.close()
             path = self._scenes / name
             folder = path if path.is_dir() else path.parent
-            if not (folder / 'scene.json').is_file():
-                raise SceneError(
-                    f'{path} has no scene.json beside it: the bridge to habitat-sim reads scene '
-                    'folders; import the model first (vln_sim_bridge.imported)'
-                )
-            self._open = (name, HabitatSimulator(load_scene(folder), self._config.simulator))
+            has_description = (folder / 'scene.json').is_file()
+            dataset = str(self._settings.get('scene_dataset') or '')
+            self._open = (
+                name,
+                HabitatSimulator(
+                    load_scene(folder) if has_description else bare_scene(path),
+                    self._config.simulator,
+                    scene_dataset=self._scenes / dataset if dataset else None,
+                ),
+            )
         return self._open[1]

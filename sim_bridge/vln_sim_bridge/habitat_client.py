@@ -12,7 +12,7 @@ import struct
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from vln_core.errors import SceneError
 from vln_core.geometry.transforms import camera_mount_tform, planar_tform, quat_from_tform
+from vln_core.vocabulary import category_of
 from vln_sim_bridge.contact import ContactCounter
 from vln_sim_bridge.noise import DepthNoise, OdometryNoise
 from vln_sim_bridge.scene import Label, Scene, labels_of, load_scene
@@ -100,8 +101,21 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 class HabitatSimulator:
     """One robot in one scene, drawn and collided by habitat_sim."""
 
-    def __init__(self, scene: Scene | str | Path, config: SimulatorConfig) -> None:
+    def __init__(
+        self,
+        scene: Scene | str | Path,
+        config: SimulatorConfig,
+        *,
+        scene_dataset: Path | None = None,
+    ) -> None:
         """Start the process, load the scene and put the robot at its start.
+
+        Args:
+            scene: Scene or its folder; or a model by itself (:func:`bare_scene`), which has no
+                start: place the robot before anything else.
+            config: Camera, body and noise.
+            scene_dataset: Habitat's description of the data set that a bare model belongs to;
+                HM3D has its objects there.
 
         Raises:
             SceneError: Habitat is not set up, the scene is broken, or the body does not fit.
@@ -117,9 +131,11 @@ class HabitatSimulator:
         self._base_tform_camera = camera_mount_tform(
             mount.x, mount.y, mount.z, roll=mount.roll, pitch=mount.pitch, yaw=mount.yaw
         )
+        self.floor = 0.0
+        """Height of the floor that the robot is placed on next, metres, in a bare model."""
         self._wire = _Wire(find_habitat())
         try:
-            self._wire.ask(
+            reply, _ = self._wire.ask(
                 'open',
                 _START_TIMEOUT,
                 stage_config=str(self.scene.stage_config),
@@ -130,11 +146,27 @@ class HabitatSimulator:
                 robot_radius=config.robot_radius,
                 robot_height=config.robot_height,
                 seed=config.seed,
+                is_bare=is_bare(self.scene),
+                scene_dataset=str(scene_dataset) if scene_dataset else '',
             )
-            self.place(*self.scene.start)
+            self._add_labels(reply['labels'])
+            if not is_bare(self.scene):
+                self.place(*self.scene.start)
         except BaseException:
             self.close()
             raise
+
+    def _add_labels(self, labels: list[dict[str, Any]]) -> None:
+        """Take the objects that a bare model brings with it."""
+        own = {
+            int(item['id']): Label(
+                int(item['id']),
+                category_of(str(item['category']).replace('_', ' ')),
+                str(item['name']),
+            )
+            for item in labels
+        }
+        self.labels = {**self.labels, **own}
 
     def place(self, x: float, y: float, yaw: float) -> None:
         """Put the robot there at rest; odometry and random streams start again.
@@ -144,7 +176,7 @@ class HabitatSimulator:
         """
         if not all(map(math.isfinite, (x, y, yaw))):
             raise SceneError(f'start ({x}, {y}, {yaw}) is not finite')
-        reply, _ = self._wire.ask('place', x=x, y=y)
+        reply, _ = self._wire.ask('place', x=x, y=y, floor=self.floor)
         if not reply['fits']:
             near = reply['nearest']
             where = (
@@ -198,9 +230,53 @@ class HabitatSimulator:
         reply, _ = self._wire.ask('distance', start=list(start), goal=list(goal))
         return math.inf if reply['distance'] is None else float(reply['distance'])
 
+    def distance_to_any(
+        self, start: tuple[float, float], goals: Sequence[tuple[float, float, float]]
+    ) -> float:
+        """Return the shortest walk from a point of the robot's floor to any of several points.
+
+        Args:
+            start: (x, y), metres.
+            goals: (x, y, z), metres; they may lie on other floors.
+
+        Returns:
+            Metres; inf if there is no way to any of them.
+        """
+        reply, _ = self._wire.ask(
+            'distance_to_any', start=list(start), goals=[list(goal) for goal in goals]
+        )
+        return math.inf if reply['distance'] is None else float(reply['distance'])
+
     def close(self) -> None:
         """End the process."""
         self._wire.close()
+
+
+def bare_scene(model: Path) -> Scene:
+    """Return a scene that is a model by itself: Matterport3D, HM3D, or any Y-up .glb.
+
+    Raises:
+        SceneError: There is no such file.
+    """
+    if not model.is_file():
+        raise SceneError(f'no model at {model}')
+    return Scene(
+        folder=model.parent.resolve(),
+        name=model.stem,
+        seed=None,
+        stage=model.resolve(),
+        stage_config=model.resolve(),
+        bounds=((-math.inf, -math.inf), (math.inf, math.inf)),
+        rooms=(),
+        doorways=(),
+        objects=(),
+        start=(math.nan, math.nan, math.nan),
+    )
+
+
+def is_bare(scene: Scene) -> bool:
+    """Tell whether a scene is a model without the description that scene folders have."""
+    return scene.stage_config == scene.stage
 
 
 class _Wire:

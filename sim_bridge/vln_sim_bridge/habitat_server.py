@@ -53,7 +53,11 @@ class World:
         backend.scene_id = request['stage_config']
         backend.enable_physics = True
         backend.random_seed = request['seed']
-        backend.load_semantic_mesh = False
+        self._is_bare = request.get('is_bare', False)
+        # A bare model brings its objects with it, as Matterport3D and HM3D do.
+        backend.load_semantic_mesh = self._is_bare
+        if request.get('scene_dataset'):
+            backend.scene_dataset_config_file = request['scene_dataset']
         backend.scene_light_setup = habitat_sim.gfx.NO_LIGHT_KEY
         agent = habitat_sim.agent.AgentConfiguration()
         agent.height, agent.radius = request['robot_height'], request['robot_radius']
@@ -65,6 +69,24 @@ class World:
             self._add(item)
         self._make_navmesh(request)
         self._position = None
+        self._floor = 0.0
+        self.labels = self._labels() if self._is_bare else []
+
+    def _labels(self):
+        """Ids of the semantic image with their categories, as the model's own table has them."""
+        found = []
+        scene = self._sim.semantic_scene
+        for number, thing in enumerate(scene.objects if scene is not None else ()):
+            if thing is None or thing.category is None:
+                continue
+            found.append(
+                {
+                    'id': int(getattr(thing, 'semantic_id', number)),
+                    'category': thing.category.name(),
+                    'name': str(thing.id),
+                }
+            )
+        return found
 
     def _sensor(self, name, kind, request):
         spec = self._hs.CameraSensorSpec()
@@ -98,7 +120,8 @@ class World:
         settings.cell_size, settings.cell_height = 0.03, 0.03
         settings.agent_radius = request['robot_radius']
         settings.agent_height = request['robot_height']
-        settings.agent_max_climb = 0.06
+        # In the field's benchmarks stairs are floor.
+        settings.agent_max_climb = 0.2 if self._is_bare else 0.06
         self.pathfinder = self._sim.pathfinder
         if hasattr(settings, 'include_static_objects'):
             settings.include_static_objects = True
@@ -111,6 +134,7 @@ class World:
     def place(self, request):
         """Put the body somewhere; answers whether it fits and where the nearest spot is."""
         x, y = request['x'], request['y']
+        self._floor = request.get('floor', 0.0)
         if self._fits(x, y):
             self._position = self._on_floor(x, y)
             return {'fits': True}
@@ -154,12 +178,29 @@ class World:
         found = self.pathfinder.find_path(path) and math.isfinite(path.geodesic_distance)
         return {'distance': float(path.geodesic_distance) + gaps if found else None}
 
+    def distance_to_any(self, request):
+        """Walking distance from a point of the robot's floor to the nearest of several points."""
+        near = request['start']
+        if not self._fits(*near):
+            near = self._nearest(*near)
+        if near is None:
+            return {'distance': None}
+        path = self._hs.MultiGoalShortestPath()
+        path.requested_start = self._on_floor(*near)
+        path.requested_ends = [np.array([x, z, -y], np.float32) for x, y, z in request['goals']]
+        found = self.pathfinder.find_path(path) and math.isfinite(path.geodesic_distance)
+        gap = math.dist(near, request['start'])
+        return {'distance': float(path.geodesic_distance) + gap if found else None}
+
     def render(self, request):
         """Images from a pose of the camera's GL axes: position, quaternion (x, y, z, w)."""
         utils = self._hs.utils.common
         rotation = utils.quat_from_coeffs(np.array(request['quat_xyzw']))
         state = self._hs.AgentState()
         state.position = np.array(request['position'], np.float32)
+        if self._is_bare and self._position is not None:
+            # The robot takes its own floor for zero, wherever in the building that is.
+            state.position[1] += self._position[1]
         state.rotation = rotation
         self._sim.get_agent(0).set_state(state)
         seen = self._sim.get_sensor_observations()
@@ -174,11 +215,11 @@ class World:
         self._sim.close()
 
     def _on_floor(self, x, y):
-        point = self.pathfinder.snap_point(np.array([x, 0.0, -y], np.float32))
+        point = self.pathfinder.snap_point(np.array([x, self._floor, -y], np.float32))
         return np.array(point, np.float32)
 
     def _fits(self, x, y):
-        point = np.array([x, 0.0, -y], np.float32)
+        point = np.array([x, self._floor, -y], np.float32)
         return bool(self.pathfinder.is_navigable(point, _FLOOR_TOLERANCE))
 
     def _nearest(self, x, y):
@@ -233,7 +274,7 @@ def main():
         try:
             if request['op'] == 'open':
                 world = World(request)
-                write(wire, {'ok': True})
+                write(wire, {'ok': True, 'labels': world.labels})
                 continue
             header, arrays = answer(world, request)
             write(wire, {'ok': True, **header}, arrays)

@@ -149,10 +149,11 @@ class SimulatedRobot:
 class SimulatedEyes:
     """Port Eyes: turns the robot and builds the panorama."""
 
-    def __init__(self, robot: SimulatedRobot, builder: PanoramaBuilder) -> None:
+    def __init__(self, robot: SimulatedRobot, builder: PanoramaBuilder, count: int = 0) -> None:
+        """Take ``count`` views a panorama; 0: as many as the field of view asks for."""
         self._robot = robot
         self._builder = builder
-        self._num_views = num_views(robot.simulator.config.hfov)
+        self._num_views = count or num_views(robot.simulator.config.hfov)
 
     def look_around(self, landmarks: Sequence[str]) -> Panorama:
         """Take N views, the last turn bringing the robot back to its heading."""
@@ -171,7 +172,10 @@ class SimulatedEyes:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Settings of an in-process run; every part brings its own defaults."""
+    """Settings of an in-process run; every part brings its own defaults.
+
+    ``num_views`` is the number of views of a panorama; 0: as many as the field of view asks for.
+    """
 
     simulator: SimulatorConfig = SimulatorConfig()
     motion: MotionConfig = MotionConfig()
@@ -180,6 +184,7 @@ class RunConfig:
     detector: SimulatedDetectorConfig = SimulatedDetectorConfig()
     grounding: GroundingConfig = GroundingConfig(max_depth=10.0)
     planner: str = 'rules'
+    num_views: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +240,7 @@ def run_episode(
     detector = SimulatedDetector(categories, robot.semantic_of, config.detector)
     memory = MemoryStore(config.memory)
     navigator = Navigator(
-        SimulatedEyes(robot, PanoramaBuilder(detector, config.grounding)),
+        SimulatedEyes(robot, PanoramaBuilder(detector, config.grounding), config.num_views),
         memory,
         brain or make_brain(config.planner),
         DetectorPointer(),

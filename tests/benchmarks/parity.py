@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed loop in one process and over ROS on the same episodes: how far do they agree?
 
-``python tests/benchmarks/parity.py --scenes 0 1 --episodes 10`` in the stack's environment
-(``./vln env``). The success of both may differ by one of twenty episodes.
+``python tests/benchmarks/parity.py --scenes 0 1 --episodes 10 --rows parity.jsonl`` in the stack's
+environment (``./vln env``). The success of both may differ by one of twenty episodes. Episodes
+that the file of rows holds already are not driven again, so that a long run can be done in parts.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
 from stack import Stack
 from watcher import Watcher
 
+from vln_core.evaluation.runner import read_rows
+from vln_core.system2.record import describe_action
 from vln_sim_bridge.episodes import Episode, load_episodes
 from vln_sim_bridge.in_process import RunConfig, run_episode
 from vln_sim_bridge.make import make_simulator
@@ -44,6 +47,10 @@ def run_in_process(sim: str, folder: Path, episodes: Sequence[Episode]) -> Itera
             'decisions': len(run.result.decisions),
             'collisions': run.collisions,
             'message': run.result.message,
+            'actions': [
+                describe_action(trace.record.action) if trace.record else ''
+                for trace in run.result.decisions
+            ],
         }
     simulator.close()
 
@@ -60,19 +67,29 @@ def run_over_ros(sim: str, folder: Path, episodes: Sequence[Episode]) -> Iterato
                 problem = watcher.place(*episode.start)
                 if problem:
                     raise SystemExit(f'parity: the robot cannot be placed: {problem}')
+                watcher.decisions.clear()
                 result = watcher.follow(episode.instruction, _TIMEOUT)
                 distance = watcher.distance_to(*episode.goal)
+                _await_decisions(watcher, result.num_decisions)
                 yield {
                     'success': result.is_verified and distance <= _RADIUS,
                     'distance': distance,
                     'decisions': result.num_decisions,
                     'collisions': watcher.num_collisions,
                     'message': result.error_msg,
+                    'actions': [message.action_text for message in watcher.decisions],
                 }
         finally:
             if watcher is not None:
                 watcher.close()
             stack.end()
+
+
+def _await_decisions(watcher: Watcher, count: int) -> None:
+    """Wait until the records of an episode's decisions are here too; its result may be faster."""
+    deadline = time.monotonic() + 5.0
+    while len(watcher.decisions) < count and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,27 +98,50 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--sim', choices=['raycast', 'habitat'], default='raycast')
     parser.add_argument('--scenes', type=int, nargs='+', default=[0, 1], help='apartment seeds')
     parser.add_argument('--episodes', type=int, default=10, help='of each scene')
-    parser.add_argument('--json', type=Path, help='file for the rows')
+    parser.add_argument('--rows', type=Path, help='file of JSON lines; what it holds is kept')
     options = parser.parse_args(argv)
-    rows = []
+    rows = read_rows(options.rows) if options.rows else []
+    done = {(row['scene'], row['episode']) for row in rows}
     for seed in options.scenes:
-        folder = resolve_scene(f'apartment:{seed}')
-        episodes = load_episodes(folder)[: options.episodes]
-        alone = list(run_in_process(options.sim, folder, episodes))
-        started = time.monotonic()
-        for number, ros in enumerate(run_over_ros(options.sim, folder, episodes)):
-            row = {'scene': seed, 'episode': number, 'in_process': alone[number], 'ros': ros}
+        numbers = [k for k in range(options.episodes) if (seed, k) not in done]
+        for row in run_scene(options.sim, seed, numbers) if numbers else ():
             rows.append(row)
+            if options.rows:
+                with options.rows.open('a', encoding='utf-8') as stream:
+                    stream.write(json.dumps(row) + '\n')
             print(  # noqa: T201
-                f'{seed}:{number:<2} in process {_text(alone[number])} | over ROS {_text(ros)} '
-                f'({time.monotonic() - started:.0f} s) {episodes[number].instruction[:60]}',
+                f'{seed}:{row["episode"]:<2} in process {_text(row["in_process"])} | over ROS '
+                f'{_text(row["ros"])} ({row["seconds"]:.0f} s) {row["instruction"][:60]}',
                 flush=True,
             )
     totals = [sum(row[way]['success'] for row in rows) for way in ('in_process', 'ros')]
-    print(f'{totals[0]} and {totals[1]} of {len(rows)} succeeded')  # noqa: T201
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
+    same = sum(row['in_process']['actions'] == row['ros']['actions'] for row in rows)
+    print(  # noqa: T201
+        f'{totals[0]} in one process and {totals[1]} over ROS of {len(rows)} succeeded; '
+        f'{same} with the same actions'
+    )
     return 0 if abs(totals[0] - totals[1]) <= 1 else 1
+
+
+def run_scene(sim: str, seed: int, numbers: Sequence[int]) -> Iterator[dict]:
+    """Yield a row for each of some episodes of an apartment, driven both ways."""
+    folder = resolve_scene(f'apartment:{seed}')
+    listed = load_episodes(folder)
+    episodes = [listed[number] for number in numbers]
+    over_ros = run_over_ros(sim, folder, episodes)
+    for number, episode, alone in zip(
+        numbers, episodes, run_in_process(sim, folder, episodes), strict=True
+    ):
+        started = time.monotonic()
+        yield {
+            'scene': seed,
+            'episode': number,
+            'instruction': episode.instruction,
+            'in_process': alone,
+            'ros': next(over_ros),
+            'seconds': time.monotonic() - started,
+        }
+    over_ros.close()
 
 
 def _text(row: dict) -> str:
