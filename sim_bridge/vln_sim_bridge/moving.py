@@ -13,19 +13,21 @@ from vln_core.errors import ConfigError
 
 @dataclass(frozen=True)
 class MovingObstacle:
-    """A cylinder that walks along ``points`` and back again, for ever.
+    """A cylinder that walks along ``points`` and back again for ever, or once and stays.
 
     Attributes:
         points: World (x, y) of the corners of its way, metres.
         speed: m/s.
         radius: m.
         height: m.
+        stays: At the end of its way, instead of going back.
     """
 
     points: tuple[tuple[float, float], ...]
     speed: float
     radius: float
     height: float = 1.7
+    stays: bool = False
 
     def __post_init__(self) -> None:
         numbers = [self.speed, self.radius, self.height, *(c for p in self.points for c in p)]
@@ -53,8 +55,12 @@ class MovingObstacle:
 
     def position(self, time: float) -> tuple[float, float]:
         """Return its world (x, y) after ``time`` seconds, metres."""
-        gone = math.fmod(self.speed * time, 2.0 * self.length)
-        gone = min(gone, 2.0 * self.length - gone)
+        gone = self.speed * time
+        if self.stays:
+            gone = min(gone, self.length)
+        else:
+            gone = math.fmod(gone, 2.0 * self.length)
+            gone = min(gone, 2.0 * self.length - gone)
         for a, b in zip(self.points, self.points[1:]):
             side = math.dist(a, b)
             if gone <= side and side > 0.0:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from vln_cli import paths
 
 _BRIDGE = ('lockstep:=false', 'scene:=apartment:0', 'width:=64', 'height:=48')
+_SAFETY = ('-p', "gate.required_nodes:=['kill_driver']", '-p', 'use_sim_time:=true')
 # The base must stand after 0.5 s; looked at for longer, because something might wake up late.
 _WATCHED = 4.0
 
@@ -44,9 +45,7 @@ def measure_kills(
     took: list[float] = []
     try:
         for k in range(repeats):
-            safety = Process(
-                'vln_nodes.safety_node', ['-p', "gate.required_nodes:=['kill_driver']"]
-            )
+            safety = Process('vln_nodes.safety_node', _SAFETY)
             driver.wait(lambda: abs(driver.turn_rate) > 0.35, 120.0, 'the robot does not turn')
             moment = time.monotonic()
             safety.end(signal.SIGKILL)
@@ -77,7 +76,7 @@ class _Driver:
         import rclpy
         from nav_msgs.msg import Odometry
 
-        from vln_interfaces.msg import Heartbeat, VelocityCommand
+        from vln_interfaces.msg import Heartbeat, SafetyStatus, VelocityCommand
         from vln_nodes import qos
         from vln_nodes.base import STEADY
 
@@ -95,6 +94,8 @@ class _Driver:
             command.publish(turn)
 
         self.node.create_timer(0.05, beat, clock=STEADY)
+        self.status = ''
+        self.node.create_subscription(SafetyStatus, 'safety_status', self._on_status, qos.LATCHED)
         self.node.create_subscription(
             Odometry, 'odom', self._on_odometry, qos.sensor(is_lockstep=False)
         )
@@ -102,6 +103,9 @@ class _Driver:
     def _on_odometry(self, message: object) -> None:
         self.turn_rate = message.twist.twist.angular.z  # type: ignore[attr-defined]
         self.seen.append((time.monotonic(), self.turn_rate))
+
+    def _on_status(self, message: object) -> None:
+        self.status = message.message  # type: ignore[attr-defined]
 
     def spin_until(self, is_met: Callable[[], bool], seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -113,4 +117,4 @@ class _Driver:
 
     def wait(self, is_met: Callable[[], bool], seconds: float, problem: str) -> None:
         if not self.spin_until(is_met, seconds):
-            raise RuntimeError(problem)
+            raise RuntimeError(f'{problem}; safety says: {self.status}')

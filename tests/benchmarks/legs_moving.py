@@ -34,6 +34,7 @@ class CrossingTally:
         touched_standing: Contacts with a robot that stood already: the person ran into it.
         nearest: Least distance between the bodies while the robot moved, one a run, metres.
         ends: How the motions ended, by code.
+        passed: Ends of those runs in which the person walked by once.
         notes: What to look at.
     """
 
@@ -42,6 +43,7 @@ class CrossingTally:
     touched_standing: int = 0
     nearest: list[float] = field(default_factory=list)
     ends: Counter[str] = field(default_factory=Counter)
+    passed: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
 
@@ -56,7 +58,8 @@ def run_crossings(
     """Drive ``num_runs`` straight ways of 1.5 to 3.5 m while a person walks across.
 
     The person starts so that both would be at the crossing at the same time, give or take half a
-    second, and walks to and fro whatever the robot does. Its way is clear of walls and furniture.
+    second. It walks to and fro whatever the robot does; in every second run it walks on to the end
+    of its way and stands there. Its way is clear of walls and furniture.
 
     Args:
         scene: Name of a scene.
@@ -91,7 +94,9 @@ def _cross(
     simulator.place(*start)
     walker = Walker(simulator, motion)
     walker.controller.observe_panorama(walker.look_around())
-    person = MovingObstacle(walk[0], walk[1], PERSON_RADIUS)
+    stays = tally.runs % 2 == 1
+    points = walk[0][:3] if stays else walk[0]
+    person = MovingObstacle(points, walk[1], PERSON_RADIUS, stays=stays)
     simulator.add_moving_obstacle(person)
     simulator.place(*start)  # both begin now
     reach = PERSON_RADIUS + simulator.config.robot_radius
@@ -122,6 +127,8 @@ def _cross(
     tally.touched_standing += touch == 'standing'
     tally.nearest.append(nearest)
     tally.ends[outcome.code.name] += 1
+    if stays:
+        tally.passed[outcome.code.name] += 1
     if touch == 'moving':
         tally.notes.append(f'run {tally.runs}: from {start} to {goal}, {person}')
 

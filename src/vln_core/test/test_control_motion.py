@@ -192,3 +192,20 @@ def test_settings_reach_every_part() -> None:
     assert config.grid.robot_height == config.pixel.robot_height == 1.5
     assert config.grid.max_depth == config.pixel.max_depth == 6.0
     assert FollowerConfig().max_speed == 0.6
+
+
+@pytest.mark.parametrize(('max_reverse', 'is_backwards'), [(0.0, False), (1.0, True)])
+def test_a_short_route_back_is_driven_backwards_only_where_it_is_allowed(
+    max_reverse: float, is_backwards: bool
+) -> None:
+    config = MotionConfig(max_reverse=max_reverse)
+    driver = Driver(BoxWorld(ROOM, (0.0, 0.0, 0.0)), config)
+    driver.controller.observe_panorama(driver.panorama())
+    outcome = driver.run(lambda: driver.controller.start_route([(-0.8, 0.1)], driver.world.pose))
+    assert outcome.reached, outcome.message
+    assert math.dist(driver.world.pose[:2], (-0.8, 0.1)) < 0.1
+    assert driver.world.num_contacts == 0
+    slowest = min(command.v for _, command in driver.log)
+    assert slowest >= -config.reverse_speed - 1e-9
+    assert (slowest < 0.0) is is_backwards
+    assert (abs(driver.world.pose[2]) < 0.6) is is_backwards

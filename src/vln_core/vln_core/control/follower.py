@@ -103,7 +103,7 @@ class Steering:
     """What the path asks for now: wanted velocities before the limits.
 
     Attributes:
-        v: m/s.
+        v: m/s; negative is backwards.
         w: rad/s.
         remaining: Length of the path still ahead, metres.
         distance: Straight distance to its end, metres.
@@ -128,15 +128,22 @@ class PathFollower:
         self._along: NDArray[np.float64] = np.empty(0)
         self._nearest = 0
         self._is_turning = False
+        self._is_backwards = False
 
     def clear(self) -> None:
         """Forget path and turn."""
         self.path_xy = np.empty((0, 2))
         self._nearest = 0
-        self._is_turning = False
+        self._is_turning = self._is_backwards = False
 
-    def set_path(self, path_xy: NDArray[np.float64]) -> None:
-        """Take a new (M, 2) path, M >= 2, metres, odometry frame; a turn under way goes on."""
+    def set_path(self, path_xy: NDArray[np.float64], *, backwards: bool = False) -> None:
+        """Take a new path; a turn under way goes on.
+
+        Args:
+            path_xy: (M, 2) points, M >= 2, metres, odometry frame.
+            backwards: Follow it with the back ahead.
+        """
+        self._is_backwards = backwards
         self.path_xy = np.asarray(path_xy, dtype=np.float64)
         segments = np.linalg.norm(np.diff(self.path_xy, axis=0), axis=1)
         self._along = np.concatenate([[0.0], np.cumsum(segments)])
@@ -153,9 +160,11 @@ class PathFollower:
             x: metres, odometry frame.
             y: metres.
             yaw: rad.
-            speed: Current commanded speed, m/s.
+            speed: Size of the current commanded speed, m/s.
         """
         config = self.config
+        if self._is_backwards:
+            yaw += math.pi
         here = np.array([x, y])
         window = slice(self._nearest, min(len(self.path_xy), self._nearest + 40))
         apart = np.linalg.norm(self.path_xy[window] - here, axis=1)
@@ -187,7 +196,7 @@ class PathFollower:
             v = min(v, 0.8 * config.max_turn_rate / abs(curvature))
         v *= max(0.3, math.cos(error)) if abs(error) > 0.2 else 1.0
         w = min(config.max_turn_rate, max(-config.max_turn_rate, v * curvature))
-        return Steering(v, w, remaining, distance, False, False)
+        return Steering(-v if self._is_backwards else v, w, remaining, distance, False, False)
 
 
 def turn_rate(error: float, config: FollowerConfig) -> float:

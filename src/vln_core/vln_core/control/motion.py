@@ -269,7 +269,10 @@ class MotionController:
             return command
         remaining = None if goal.kind == 'spin' else replanning.way_left(goal, self.path_xy, pose)
         is_blocked = self._wheels.is_held or (goal.kind != 'spin' and not goal.has_path)
-        failed = self._recovery.step(dt, pose, (command.v, command.w), remaining, is_blocked)
+        if goal.kind != 'spin' and self._wheels.is_waiting:
+            failed = self._recovery.wait(dt, pose)
+        else:
+            failed = self._recovery.step(dt, pose, (command.v, command.w), remaining, is_blocked)
         if failed is not None:
             return self._end(goal, failed[0], failed[1], dt)
         return command
@@ -287,15 +290,16 @@ class MotionController:
         wheels.is_held = False
         if not goal.has_path:
             return Command(*wheels.brake(dt))
-        steering = self._follower.steer(*pose, wheels.v)
+        steering = self._follower.steer(*pose, abs(wheels.v))
         if steering.is_at_end and goal.is_final:
             is_slow = abs(wheels.v) < 0.1
             if is_slow and steering.distance <= self.config.follower.goal_tolerance:
                 return self._end(goal, MotionCode.REACHED, 'reached', dt)
             return Command(*wheels.brake(dt))
-        wanted_v = steering.v
+        fastest = self.config.reverse_speed if steering.v < 0.0 else math.inf
         if self.grid.state_at(pose[0], pose[1]) == UNKNOWN:
-            wanted_v = min(wanted_v, self.config.cautious_speed)
+            fastest = min(fastest, self.config.cautious_speed)
+        wanted_v = math.copysign(min(abs(steering.v), fastest), steering.v)
         v, w = wheels.go((wanted_v, steering.w), dt, self.grid, pose, stamp * 1e-9)
         if wheels.is_held:
             self._replan_now = True
@@ -345,7 +349,7 @@ class MotionController:
             return
         path = replanning.replan(self._goal, self.grid, pose, self._is_path_bad, self.config)
         if path is not None:
-            self._follower.set_path(path)
+            self._follower.set_path(path, backwards=self._goal.is_backwards)
 
     def _begin(self, pose: Pose) -> None:
         self._drop_goal()

@@ -36,6 +36,9 @@ class MotionConfig:
         latency: From a picture to the wheels, s; the guard keeps that much way.
         cautious_speed: Speed among tolerated unknown cells, m/s.
         tolerate_unknown_on_route: Routes may cross floor not seen lately.
+        max_reverse: Routes that lead behind the robot and are no longer than this are driven
+            backwards, where no camera looks, metres; 0: never.
+        reverse_speed: Speed of it, m/s.
         deadline_factor: Time allowed for a path as a multiple of the time at full speed.
         deadline_slack: Added to the time allowed, s.
         grid: Traversability.
@@ -60,6 +63,8 @@ class MotionConfig:
     latency: float = 0.15
     cautious_speed: float = 0.25
     tolerate_unknown_on_route: bool = True
+    max_reverse: float = 0.0
+    reverse_speed: float = 0.15
     deadline_factor: float = 4.0
     deadline_slack: float = 20.0
     grid: TraversabilityConfig = field(default_factory=TraversabilityConfig)

@@ -51,4 +51,5 @@ class Goal:
     has_path: bool = False
     is_final: bool = True
     failure: str = ''
+    is_backwards: bool = False
     pending: MotionOutcome | None = None

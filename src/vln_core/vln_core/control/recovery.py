@@ -98,6 +98,21 @@ class RecoveryMonitor:
             failed = self._aimless(command, remaining, turn)
         return failed
 
+    def wait(self, dt: float, pose: tuple[float, float, float]) -> tuple[MotionCode, str] | None:
+        """Advance by one period in which the robot stands for somebody who moves.
+
+        Turning to look at them is no failure; waiting for ever is.
+        """
+        self._time += dt
+        self._last_yaw = pose[2]
+        self._blocked_since = None
+        self._history.clear()
+        if self._time - self._progress_time > self.config.progress_timeout:
+            return MotionCode.BLOCKED, (
+                f'somebody has been moving near the way for {self.config.progress_timeout:.0f} s'
+            )
+        return None
+
     def _stuck(
         self,
         dt: float,

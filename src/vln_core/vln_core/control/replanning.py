@@ -17,8 +17,12 @@ from vln_core.control.motion_goal import Goal, Mode, Pose
 from vln_core.control.pixel_goal import PixelGoal, Refusal, corridor_block, pixel_goal
 from vln_core.control.route import Route
 from vln_core.control.traversability import TraversabilityGrid
+from vln_core.geometry.transforms import wrap_angle
 from vln_core.observation import View
 from vln_core.outcome import MotionCode, MotionOutcome
+
+# Bearing from which a path lies behind, and until which it stays so, rad.
+_BEHIND, _STILL_BEHIND = 2.2, 1.4
 
 
 def goal_at_pixel(
@@ -126,7 +130,19 @@ def replan(
     if goal.is_final:
         goal.goal_xy = found.goal_xy
     goal.has_path = True
+    goal.is_backwards = _is_backwards(goal, found.path_xy, pose, config)
     return found.path_xy
+
+
+def _is_backwards(
+    goal: Goal, path_xy: NDArray[np.float64], pose: Pose, config: MotionConfig
+) -> bool:
+    """Whether a route leads behind the robot and is short enough to be driven backwards."""
+    if goal.route is None or goal.route.remaining > config.max_reverse:
+        return False
+    ahead = path_xy[min(len(path_xy) - 1, 6)] - path_xy[0]
+    error = abs(wrap_angle(math.atan2(ahead[1], ahead[0]) - pose[2]))
+    return error > (_STILL_BEHIND if goal.is_backwards else _BEHIND)
 
 
 def way_left(goal: Goal, path_xy: NDArray[np.float64], pose: Pose) -> float:
