@@ -17,6 +17,8 @@ from vln_cli.machine import choose_distribution
 from vln_cli.paths import HABITAT, OVERLAY, ROOT
 
 _MARKERS = 'not slow and not gpu and not network'
+# Folders of tests/ that hold no tests of the whole stack, or tests of a lane of their own.
+_NO_SYSTEM_TESTS = ('contract', 'data', 'benchmarks', 'resource', 'local_model', '__pycache__')
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Lane:
         commands: Command lines, for a lane without tests.
         has_ros: Runs in the stack's environment; else in one without anything of ROS.
         skip_reason: Says why the lane cannot run on this machine, or returns None.
+        by_default: Whether it runs when no lane is named.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Lane:
     commands: Sequence[Sequence[str]] = ()
     has_ros: bool = True
     skip_reason: Callable[[], str | None] = field(default=lambda: None)
+    by_default: bool = True
 
     def environment(self) -> dict[str, str]:
         """Return the environment that the lane's processes start with."""
@@ -77,15 +81,18 @@ def _without_browser() -> str | None:
     return None
 
 
+def _without_models() -> str | None:
+    missing = [n for n in ('torch', 'transformers') if importlib.util.find_spec(n) is None]
+    if missing:
+        return f'{missing[0]} is not installed: pip install -r config/requirements/models.txt'
+    return None
+
+
 def lanes() -> dict[str, Lane]:
     """Return all lanes in the order they run, the cheap ones first."""
     tests = ROOT / 'tests'
     python = sys.executable
-    system = [
-        folder
-        for folder in sorted(tests.glob('*/'))
-        if folder.name not in ('contract', 'data', 'benchmarks', 'resource', '__pycache__')
-    ]
+    system = [folder for folder in sorted(tests.glob('*/')) if folder.name not in _NO_SYSTEM_TESTS]
     simulators = [ROOT / 'sim_bridge' / 'test']
     every = [
         Lane(
@@ -103,7 +110,17 @@ def lanes() -> dict[str, Lane]:
             'the core and the contracts, without ROS',
             600,
             paths=[ROOT / 'src' / 'vln_core' / 'test', tests / 'contract'],
+            markers=f'{_MARKERS} and not models',
             has_ros=False,
+        ),
+        Lane(
+            'models',
+            'detectors, segmenters and captioners of torch and transformers, tiny ones',
+            600,
+            paths=[ROOT / 'src' / 'vln_core' / 'test'],
+            markers=f'{_MARKERS} and models',
+            has_ros=False,
+            skip_reason=_without_models,
         ),
         Lane(
             'cli',
@@ -155,6 +172,15 @@ def lanes() -> dict[str, Lane]:
             paths=[ROOT / 'src' / 'vln_monitor' / 'test'],
             markers=f'{_MARKERS} and browser',
             skip_reason=_without_browser,
+        ),
+        Lane(
+            'local-model',
+            'a real language model on this machine decides; also by --local-model',
+            1800,
+            paths=[tests / 'local_model'],
+            markers='local_model',
+            has_ros=False,
+            by_default=False,
         ),
     ]
     return {lane.name: lane for lane in every}

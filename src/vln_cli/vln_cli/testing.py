@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vln_cli import local_model
 from vln_cli.lanes import Lane, lanes
 from vln_cli.paths import RESULTS, ROOT
 from vln_cli.processes import end_marked, remove_unused_segments, shared_memory_names
@@ -54,20 +55,31 @@ def main(argv: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description='Run all checks, or the lanes named. What stands after -- goes to pytest.',
         epilog='lanes:\n'
-        + '\n'.join(f'  {lane.name:<8} {lane.summary}' for lane in table.values())
+        + '\n'.join(f'  {lane.name:<11} {lane.summary}' for lane in table.values())
         + '\n\nexample: ./vln test core nodes -- -x -k depth',
     )
     parser.add_argument('lanes', nargs='*', metavar='LANE')
+    parser.add_argument(
+        '--local-model',
+        action='store_true',
+        help="the lane local-model alone: installs llama.cpp's server and a small model into "
+        '.vln/local_model at the first use (about 130 MB)',
+    )
     parser.add_argument('-x', '--stop', action='store_true', help='stop after a lane that failed')
     options = parser.parse_args(list(argv[:split]))
     unknown = [name for name in options.lanes if name not in table]
     if unknown:
         print(f'vln: no lane "{unknown[0]}"; there are: {", ".join(table)}', file=sys.stderr)
         return 2
+    chosen = options.lanes or [lane.name for lane in table.values() if lane.by_default]
+    if options.local_model:
+        chosen = [*options.lanes, 'local-model']
+    if 'local-model' in chosen and not local_model.ensure():
+        return 1
     RESULTS.mkdir(parents=True, exist_ok=True)
     outcomes: list[Outcome] = []
     interrupted = False
-    for name in options.lanes or table:
+    for name in chosen:
         try:
             outcomes.append(_run_lane(table[name], list(argv[split + 1 :])))
         except KeyboardInterrupt:
@@ -213,10 +225,10 @@ def _read_report(name: str, report: Path) -> Outcome:
 def _print_table(outcomes: Sequence[Outcome]) -> None:
     if not outcomes:
         return
-    print(f'\n{"lane":<9} {"verdict":<8} passed failed skipped   time  note')
+    print(f'\n{"lane":<11} {"verdict":<8} passed failed skipped   time  note')
     for one in outcomes:
         print(
-            f'{one.lane:<9} {one.verdict:<8} {one.passed:>6} {one.failed:>6} {one.skipped:>7} '
+            f'{one.lane:<11} {one.verdict:<8} {one.passed:>6} {one.failed:>6} {one.skipped:>7} '
             f'{one.seconds:>5.0f}s  {one.note}'
         )
     total = sum(one.seconds for one in outcomes)

@@ -20,6 +20,7 @@ from vln_core.system2.model_errors import BudgetSpent
 from vln_core.system2.parsing import parse_record
 from vln_core.system2.prompting import PromptLibrary, bearing_words, check_size, values_of
 from vln_core.system2.record import DecisionRecord, Goto, Stop, WorldNotes
+from vln_core.system2.schema import mcgpt_schema, record_schema
 from vln_core.system2.validation import validate
 
 _logger = logging.getLogger(__name__)
@@ -163,7 +164,7 @@ class ModelPlanner:
         box = tl.ToolBox(context, self._tools)
         repairs = 0
         limit = self._config.max_calls if self._tools else 1
-        schema = None if self._tools else _schema(self._config.mode)
+        schema = None if self._tools else self._schema(context)
         calls = 0
         while True:
             reply = self._model.chat(messages, tools=self._tools, schema=schema)
@@ -187,6 +188,10 @@ class ModelPlanner:
                 repairs += 1
                 _logger.info('decision sent back: %s', error)
                 self._send_back(messages, reply, error)
+
+    def _schema(self, context: PlanningContext) -> dict[str, Any]:
+        make = mcgpt_schema if self._config.mode == 'mcgpt' else record_schema
+        return make(context)
 
     def _wanted_tools(self, reply: Reply) -> tuple[ToolCall, ...]:
         if reply.tool_calls and self._tools:
@@ -241,21 +246,6 @@ class ModelPlanner:
     def _send_back(self, messages: list[Message], reply: Reply, error: Exception) -> None:
         messages.append(Message('assistant', reply.text[:2000] or '(empty)'))
         messages.append(Message('user', self._library.render('repair.j2', error=str(error))))
-
-
-def _schema(mode: str) -> dict[str, Any]:
-    if mode == 'mcgpt':
-        return {
-            'type': 'object',
-            'properties': {
-                'room_types': {'type': 'object'},
-                'thought': {'type': 'string'},
-                'viewpoint': {'type': 'string'},
-                'object_id': {'type': ['integer', 'null']},
-            },
-            'required': ['thought', 'viewpoint'],
-        }
-    return DecisionRecord.model_json_schema()
 
 
 def _read_mcgpt(text: str, context: PlanningContext) -> DecisionRecord:
