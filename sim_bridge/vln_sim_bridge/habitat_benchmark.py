@@ -50,8 +50,8 @@ class HabitatBenchmark:
                 'scene_dataset' (Habitat's description of a data set, below 'scenes', or ''),
                 'language', 'episodes' with
                 'draw' (random or spread), 'start_heading' (dataset or random),
-                'success_radius', 'num_views', 'limit', 'seed', values for 'simulator', 'detector', 'memory' and
-                'navigator', and what :func:`make_agent` reads.
+                'success_radius', 'num_views', 'limit', 'seed', values for 'simulator',
+                'detector', 'memory' and 'navigator', and what :func:`make_agent` reads.
 
         Raises:
             ConfigError: A setting is wrong.
