@@ -167,7 +167,7 @@ class Campaign:
         watch = self.watch
         watch.violations.clear()
         self._ensure_goal()
-        watch.wait(lambda: watch.is_moving, 20.0)
+        watch.wait(lambda: watch.is_moving or not self.stack.is_alive, 20.0)
         tried = Tried(fault.name, fault.group, watch.is_moving)
         self._say(f'{fault.name}{"" if tried.was_moving else " (standing)"}')
         start = chaos_acts.begin(fault, self)
@@ -176,7 +176,8 @@ class Campaign:
         tried.stall = watch.stalls.within(start, start + 1.5)
         if fault.stop_within is not None:
             # The first message after a fault of messages is still a good one, hence a period.
-            tried.reaction = watch.reaction(start, end)
+            may_turn = bool(fault.detail.get('turning'))
+            tried.reaction = watch.reaction(start, end, may_turn=may_turn)
             limit = fault.stop_within + 2.0 * _PERIOD + tried.stall
             if tried.reaction > limit:
                 tried.violations.append(
@@ -298,6 +299,7 @@ class Campaign:
         if 'Traceback (most recent call last)' in output:
             self.general.append(f'{where}: an exception was not caught, see {stack.folder}')
         self._judge_memory(where, stack)
+        watch.end_rogue()
         watch.close()
         watch.destroy_node()
         self._stack = self._watch = self._goal = self._result = None

@@ -41,6 +41,7 @@ class Fault:
         rules: Orders for the interposer.
         detail: What ``act`` needs: process and signal, ...
         stop_within: Zero velocity is due within this time of its begin, s; None: need not stop.
+            With ``turning`` in ``detail`` a turn on the spot is no motion: nothing is ahead then.
         seconds: How long it lasts.
         ends_stack: The stack is expected to end by itself in order.
     """
@@ -91,7 +92,8 @@ def _sensor_faults() -> list[Fault]:
     return [
         Fault('depth: all invalid (NaN)', 'depth', rules=_rules(depth, 'nan'), stop_within=0.25),
         Fault('depth: all zero', 'depth', rules=_rules(depth, 'zero'), stop_within=0.25),
-        Fault('depth: all near', 'depth', rules=_rules(depth, 'near'), stop_within=0.25),
+        Fault('depth: all near', 'depth', rules=_rules(depth, 'near'), stop_within=0.25,
+              detail={'turning': True}),
         Fault('depth: saturated at 10 m', 'depth', rules=_rules(depth, 'far'), seconds=3.0),
         Fault('depth: millimetres as metres', 'depth', rules=_rules(depth, 'unit'), seconds=3.0),
         Fault('colour: black', 'colour', rules=_rules(colour, 'black')),

@@ -170,9 +170,13 @@ class Watch(Node):
         """Whether the last command moves the robot."""
         return bool(self.commands) and max(map(abs, self.commands[-1][1:])) > 0.02
 
-    def reaction(self, start: float, end: float) -> float:
+    def reaction(self, start: float, end: float, *, may_turn: bool = False) -> float:
         """Return how long after ``start`` (steady) the last velocity other than zero came, s."""
-        moving = [at for at, v, w in list(self.commands) if start < at < end and (v or w)]
+        moving = [
+            at
+            for at, v, w in list(self.commands)
+            if start < at < end and (v or (w and not may_turn))
+        ]
         return max(moving, default=start) - start
 
     def rogue(self, topic: str, v: float) -> None:

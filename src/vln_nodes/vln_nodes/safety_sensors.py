@@ -20,6 +20,9 @@ from vln_nodes.base import steady_now
 from vln_nodes.safety_lockstep import Lockstep
 from vln_nodes.safety_parameters import SafetyParameters
 
+# A picture with a greater share of unknown pixels shows no obstacle because it shows nothing.
+_MAX_UNKNOWN = 0.99
+
 
 class SafetySensors:
     """Subscribes to the sensors and hands good samples to the gate of the node."""
@@ -95,6 +98,8 @@ class SafetySensors:
 
     def _obstacles(self, message: Image, camera: Any, mount: np.ndarray) -> np.ndarray:
         depth = conversions.depth_of_image(message)
+        if np.count_nonzero(np.isnan(depth)) > _MAX_UNKNOWN * depth.size:
+            raise PerceptionError('the depth image knows nothing: is the camera covered?')
         return obstacles_in_band(depth, camera, mount, self._config.band)
 
     def close(self) -> None:
