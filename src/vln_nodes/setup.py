@@ -26,6 +26,7 @@ setup(
             *(f'{name}_node = vln_nodes.entry:{name}' for name in NODES),
             'light_nodes = vln_nodes.entry:light_nodes',
             'lifecycle_manager = vln_nodes.entry:lifecycle_manager',
+            'camera_mount = vln_nodes.entry:camera_mount',
         ]
     },
 )

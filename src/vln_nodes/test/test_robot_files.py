@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 
+from vln_core.perception.factory import DETECTORS
 from vln_nodes import parameter_files, parameters
 
 FOLDER = Path(__file__).resolve().parents[3] / 'config' / 'robots'
@@ -59,9 +61,20 @@ def test_nodes_agree_about_the_body(path: Path) -> None:
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
-def test_launch_arguments_of_the_example_exist(path: Path) -> None:
-    launch = (FOLDER.parents[1] / 'launch' / 'robot.launch.xml').read_text()
-    words = [word for word in path.read_text().split() if ':=' in word]
-    names = {word.split(':=')[0] for word in words} - {'align_depth.enable'}
-    assert 'params_file' in names
-    assert all(f'<arg name="{name}"' in launch for name in names), names
+def test_each_robot_has_a_launch_file(path: Path) -> None:
+    launch = FOLDER.parents[1] / 'launch'
+    overlay = ElementTree.parse(launch / 'robots' / f'{path.stem}.launch.xml').getroot()
+    base = ElementTree.parse(launch / 'robot.launch.xml').getroot()
+    known = {argument.get('name') for argument in base.findall('arg')}
+    given = {argument.get('name'): argument.get('default') for argument in overlay.findall('arg')}
+    assert set(given) <= known
+    assert str(given['params_file']).endswith(f'config/robots/{path.name}')
+    assert f'robots/{path.stem}.launch.xml' in path.read_text()
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
+def test_eyes_are_real(path: Path) -> None:
+    perception = _values(path)['perception']
+    assert perception['detector'] in set(DETECTORS) - {'simulated'}
+    assert perception['models.path']
+    assert perception['cameras']

@@ -17,6 +17,7 @@ import yaml
 
 from vln_core.errors import ConfigError
 from vln_nodes import parameters
+from vln_nodes.camera_mount import CameraMountParameters
 from vln_nodes.controller_node import ControllerParameters
 from vln_nodes.lifecycle_manager import LifecycleParameters
 from vln_nodes.memory_node import MemoryParameters
@@ -75,6 +76,7 @@ def nodes(*, with_bridge: bool) -> dict[str, Any]:
         'safety': SafetyParameters(),
         'lifecycle_manager': LifecycleParameters(),
         'recorder': RecordParameters(),
+        'camera_mount': CameraMountParameters(),
     }
     from vln_monitor.config import MonitorConfig  # a package above this one
 
