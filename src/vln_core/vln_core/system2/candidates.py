@@ -93,7 +93,7 @@ def _judge_one(
         if room != entered and _was_chosen_by_place(judge):
             score -= 1.0
             reasons.append('the instruction led into another room')
-    if _is_pursued(situation, thing):
+    if is_pursued(situation, thing):
         score += 0.8
     if room == situation.room:
         score += 0.4
@@ -150,7 +150,7 @@ def _was_chosen_by_place(judge: ClauseJudge) -> bool:
     return False
 
 
-def _is_pursued(situation: Situation, thing: ObjectState) -> bool:
+def is_pursued(situation: Situation, thing: ObjectState) -> bool:
     """Tell whether the last decision went for this very object."""
     history = situation.context.history
     words = f'goal {thing.category} {thing.id} '

@@ -18,11 +18,12 @@ from vln_core.context import (
     ClauseKind,
     Evidence,
     ItemStatus,
+    ObjectState,
     PlanningContext,
     ProgressItem,
 )
 from vln_core.errors import ConfigError
-from vln_core.system2.candidates import goal_candidates, room_entered
+from vln_core.system2.candidates import goal_candidates, is_pursued, room_entered
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.floor_plan import Scan, scan_of
 from vln_core.system2.frontiers import FrontierScorer, FrontierWeights
@@ -215,7 +216,11 @@ class _Turn:
             arrive = min(self.config.arrive, 0.8 * self.c.stop_radius)
             enough = 0.95 * self.c.stop_radius
             move = None
-            if near > arrive and not self._stands_still():
+            if (
+                near > arrive
+                and not self._stands_still()
+                and not self._came_no_nearer(thing, near)
+            ):
                 move = self.moves.towards(thing, allow_far=is_goal)
             if move is None and near > enough:
                 continue
@@ -229,6 +234,13 @@ class _Turn:
             why = f'the goal {thing.category} {thing.id} is {near:.1f} m away; {candidate.reason}'
             return self._record(move, why)
         return None
+
+    def _came_no_nearer(self, thing: ObjectState, near: float) -> bool:
+        """Tell whether the robot is near enough and the last move towards a thing led nowhere."""
+        if near > 0.95 * self.c.stop_radius or len(self.s.track) < 2:
+            return False
+        gap = float(np.hypot(*(self.s.track[-2] - self.s.xy)))
+        return gap < 0.3 and is_pursued(self.s, thing)
 
     def _stands_still(self) -> bool:
         """Tell whether the last waypoints lie on one spot: what was tried here does not work."""
