@@ -43,6 +43,7 @@ def measure_kills(
     bridge = Process('vln_sim_bridge.bridge_node', arguments)
     driver = _Driver()
     took: list[float] = []
+    safety = None
     try:
         for k in range(repeats):
             safety = Process('vln_nodes.safety_node', _SAFETY)
@@ -59,6 +60,8 @@ def measure_kills(
             )
             driver.seen.clear()
     finally:
+        if safety is not None:
+            safety.end()
         bridge.end()
         driver.node.destroy_node()
         rclpy.try_shutdown()
