@@ -36,7 +36,7 @@ def _doctor(stack, folder: Path, *words: str) -> tuple[int, dict[str, dict[str, 
 
 def _start(start_stack, **arguments: object):
     stack = start_stack(
-        'components/bridge.launch.xml', lockstep=False, params_file=_PARAMETERS,
+        'components/bridge.launch.xml', lockstep='false', params_file=_PARAMETERS,
         scene='apartment:1', **arguments,
     )  # fmt: skip
     wait_until(lambda: 'process started' in stack.output, 60.0, stack)
