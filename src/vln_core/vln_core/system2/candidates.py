@@ -11,6 +11,10 @@ import numpy as np
 from vln_core.context import ClauseKind, ItemStatus, ObjectState
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.situation import Situation, surface_distance
+from vln_core.system2.walking import is_in_sight
+
+# Nearer than this a thing that is not hidden is usually detected, metres.
+_SURE_SIGHT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +99,9 @@ def _judge_one(
             reasons.append('the instruction led into another room')
     if is_pursued(situation, thing):
         score += 0.8
+    if _is_doubtful(situation, thing):
+        score -= 3.0
+        reasons.append('it was seen once and never again')
     if room == situation.room:
         score += 0.4
     open_items = [i for i in judge.items[index:-1] if i.status.is_open]
@@ -151,10 +158,23 @@ def _was_chosen_by_place(judge: ClauseJudge) -> bool:
 
 
 def is_pursued(situation: Situation, thing: ObjectState) -> bool:
-    """Tell whether the last decision went for this very object."""
-    history = situation.context.history
+    """Tell whether the last decision went for this very object; one failure is forgiven."""
     words = f'goal {thing.category} {thing.id} '
-    return bool(history) and words in history[-1].rationale and history[-1].code == 0
+    about = [note for note in situation.context.history if words in note.rationale]
+    if not about or about[-1] is not situation.context.history[-1]:
+        return False
+    return about[-1].code == 0 or sum(note.code != 0 for note in about) < 2
+
+
+def _is_doubtful(situation: Situation, thing: ObjectState) -> bool:
+    """Tell whether a thing was named once and is not seen now, near and with a free view of it.
+
+    Detectors sometimes give a thing the name of another.
+    """
+    if thing.num_sightings > 1 or situation.seen_now(thing) is not None:
+        return False
+    is_near = surface_distance(situation.xy, thing) < _SURE_SIGHT
+    return is_near and is_in_sight(situation.context, thing)
 
 
 def _gap(a: ObjectState, b: ObjectState) -> float:

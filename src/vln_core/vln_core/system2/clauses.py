@@ -143,8 +143,9 @@ class ClauseJudge:
         crossed = self._changed_room(index)
         if item.rooms and not (item.ordinal or item.side):
             weight = self.s.weight_of(self.s.room, item.rooms)
+            best = max(self.s.belief(self.s.room).values(), default=0.0)
             start_room = self.s.room_of_waypoint(self.start_of(index))
-            if weight >= 0.3 and (crossed or start_room == self.s.room):
+            if weight >= max(0.3, 0.75 * best) and (crossed or start_room == self.s.room):
                 return f'the objects here suit a {item.rooms[0]} ({weight:.2f})'
             if crossed and item.rooms[0] == 'corridor' and not self.s.belief(self.s.room):
                 return 'came into a room without furniture, likely the corridor'

@@ -168,8 +168,10 @@ class _Turn:
         item = self.items[index]
         if item.kind in (ClauseKind.EXIT, ClauseKind.FIND):
             return ''
-        # A turn may have led through the doorway already, so that the room before it counts.
-        earlier = {self.judge.start_of(i) for i in (index, max(index - 1, 0))}
+        earlier = {self.judge.start_of(index)}
+        if item.kind is not ClauseKind.ENTER:
+            # A turn may have led through the doorway already, so that the room before it counts.
+            earlier.add(self.judge.start_of(max(index - 1, 0)))
         crossed = any(self.s.room_of_waypoint(w) != self.s.room for w in earlier)
         for later in range(index + 1, len(self.items) - 1):
             after = self.items[later]
