@@ -19,7 +19,7 @@ _WARM_UP = 2.0
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Return the fraction of frames lost, CPU per second of wall time, and ms of conversion.
+    """Return the fraction of frames lost, CPU per second of wall time, and how many were sent.
 
     A frame counts as received once colour and depth of its stamp are both there.
     """
@@ -39,21 +39,15 @@ def measure(seconds: float) -> dict[str, Any]:
     executor.add_node(node)
     sender = subprocess.Popen([sys.executable, __file__, str(seconds + _WARM_UP + 2.0)])
     stamps: set[int] = set()
-    times: list[float] = []
     try:
         deadline = time.monotonic() + 20.0
         while camera.frames.newest(0) is None and time.monotonic() < deadline:
             executor.spin_once(timeout_sec=0.1)
         _spin(executor, camera, set(), time.monotonic() + _WARM_UP)
-        cpu = time.thread_time()
+        cpu = time.process_time()  # with the threads of DDS
         began = time.monotonic()
         _spin(executor, camera, stamps, began + seconds)
-        used, lasted = time.thread_time() - cpu, time.monotonic() - began
-        frame = camera.frames.newest(0)
-        for _ in range(20 if frame is not None else 0):
-            before = time.perf_counter()
-            camera.convert(frame, None)
-            times.append(1000.0 * (time.perf_counter() - before))
+        used, lasted = time.process_time() - cpu, time.monotonic() - began
     finally:
         sender.kill()  # a signal would end its context in the middle of a message
         sender.wait(10.0)
@@ -64,7 +58,7 @@ def measure(seconds: float) -> dict[str, Any]:
     period = 1e9 / RATE
     sent = round((max(stamps) - min(stamps)) / period) + 1 if stamps else 0
     loss = 1.0 - len(stamps) / sent if sent else 1.0
-    return {'loss_frac': loss, 'core_frac': used / lasted, 'view_ms': times}
+    return {'loss_frac': loss, 'core_frac': used / lasted, 'num_frames': sent}
 
 
 def _spin(executor: Any, camera: Any, stamps: set[int], until: float) -> None:

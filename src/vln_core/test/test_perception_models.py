@@ -14,6 +14,7 @@ from vln_core.errors import PerceptionError
 from vln_core.geometry.camera import PinholeCamera
 from vln_core.observation import Segment, View
 from vln_core.perception.captioner import make_captioner
+from vln_core.perception.detector import detect_all
 from vln_core.perception.factory import make_detector
 from vln_core.perception.models import ModelConfig
 from vln_core.perception.segmenters import Segmenter
@@ -45,7 +46,7 @@ def test_open_set_detectors_load_and_answer_with_words_that_were_asked_for(name,
         assert 0 <= left < right <= 120 and 0 <= top < bottom <= 90
     scores = [s.score for s in segments]
     assert scores == sorted(scores, reverse=True) and all(0.0 <= s <= 1.0 for s in scores)
-    strict = make_detector(name, ModelConfig(path=path, box_threshold=max(scores) + 1e-3))
+    strict = make_detector(name, ModelConfig(path=path, box_threshold=1.0))
     assert strict.detect(view_of(), WORDS) == []
     batch = detector.detect_batch([view_of(0), view_of(1)], WORDS)
     assert len(batch) == 2
@@ -121,6 +122,30 @@ def test_instructblip_is_prompted_with_the_detections(folder):
     captioner = make_captioner(ModelConfig(captioner='instructblip', captioner_path=path))
     said = captioner.caption(view_of(), [Segment('sofa', 0.9, (0, 0, 30, 30))])
     assert isinstance(said, str) and len(said) <= 300
+
+
+def test_florence2_says_what_it_sees_and_what_was_detected(folder):
+    path = str(tiny_models.save('florence2', folder))
+    captioner = make_captioner(ModelConfig(captioner='florence2', captioner_path=path))
+    said = captioner.caption(view_of(), [Segment('sofa', 0.9, (0, 0, 30, 30))])
+    assert 'Detected: sofa (left).' in said and len(said) <= 300
+
+
+def test_several_views_are_detected_in_one_pass(folder):
+    config = ModelConfig(
+        path=str(tiny_models.save('owlv2', folder)),
+        box_threshold=0.0,
+        segmenter='sam',
+        segmenter_path=str(tiny_models.save('sam', folder)),
+    )
+    detector = make_detector('owlv2', config)
+    views = [view_of(0), view_of(1)]
+    found = detect_all(detector, views, WORDS)
+    for segments, view in zip(found, views):
+        alone = detector.detect(view, WORDS)
+        np.testing.assert_allclose(
+            [s.score for s in segments][:3], [s.score for s in alone][:3], atol=1e-4
+        )
 
 
 def test_absent_weights_of_what_follows_are_named():

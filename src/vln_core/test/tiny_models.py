@@ -23,7 +23,7 @@ def save(kind: str, folder: Path) -> Path:
     return folder / kind
 
 
-def _tokenizer(length: int = 64, **special: str) -> Any:
+def _tokenizer(length: int = 64, **special: Any) -> Any:
     # Grounding DINO knows its separators by BERT's numbers.
     vocabulary = {f'[unused{k}]': k for k in range(1100)}
     fixed = {'[PAD]': 0, '[UNK]': 100, '[CLS]': 101, '[SEP]': 102, '[MASK]': 103}
@@ -221,6 +221,46 @@ def _instructblip() -> Any:
     return hf.InstructBlipForConditionalGeneration(config), processor
 
 
+def _florence2() -> Any:
+    text = hf.BartConfig(
+        vocab_size=1200,
+        d_model=32,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=32,
+        decoder_ffn_dim=32,
+        max_position_embeddings=128,
+        pad_token_id=0,
+        bos_token_id=101,
+        eos_token_id=102,
+        decoder_start_token_id=102,
+        forced_eos_token_id=102,
+    )
+    vision = hf.Florence2VisionConfig(
+        depths=(1, 1, 1, 1),
+        embed_dim=(8, 8, 16, 16),
+        num_heads=(1, 1, 2, 2),
+        num_groups=(1, 1, 2, 2),
+        window_size=2,
+        projection_dim=32,
+    )
+    config = hf.Florence2Config(
+        text_config=text.to_dict(), vision_config=vision.to_dict(), image_token_id=1100
+    )
+    # 64 px become 2 x 2 patches and their mean.
+    images = hf.CLIPImageProcessor(
+        size={'height': 64, 'width': 64}, crop_size={'height': 64, 'width': 64}
+    )
+    images.image_seq_length = 5
+    text_tokens = _tokenizer(128, extra_special_tokens={'image_token': '<image>'})
+    return (
+        hf.Florence2ForConditionalGeneration(config),
+        hf.Florence2Processor(images, text_tokens),
+    )
+
+
 _BUILDERS = {
     'grounding_dino': lambda: _dino('GroundingDinoConfig', 'GroundingDinoForObjectDetection'),
     'mm_grounding_dino': lambda: _dino(
@@ -230,4 +270,5 @@ _BUILDERS = {
     'sam': _sam,
     'sam2': _sam2,
     'instructblip': _instructblip,
+    'florence2': _florence2,
 }

@@ -147,7 +147,7 @@ def test_fixed_cameras_give_all_views_at_once(start):
 
 
 def test_a_blurred_view_is_taken_again(start, monkeypatch):
-    camera = start()
+    camera = start(intake__max_retakes=8)
     assert camera.view(0, 2).error_msg == ''
     sharp, measured, sent = camera.rgb, [], [0]
     blurred, measure, send = cv2.blur(sharp, (31, 31)), intake.sharpness, camera.send

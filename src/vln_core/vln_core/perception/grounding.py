@@ -135,12 +135,17 @@ def sight(view: View, segment: Segment, config: GroundingConfig) -> Sighting:
     median = _middle(samples.depths)
     points = transforms.apply(view.odom_tform_camera, _lifted(view, samples))
     low, high = _range_of(points)
+    # The middle of the visible surface: it holds for rings like doorways too. The core of a box
+    # without mask is no surface but whatever lies there: its median depth on the box's middle.
+    position = 0.5 * (low + high)
+    if segment.mask is None:
+        ray = _ray(view, centre_uv)
+        position = transforms.apply(view.odom_tform_camera, median * ray[None])[0]
     detection = _detection(
         view,
         segment,
         _median_pixel(samples, median),
-        # The middle of the visible surface: it holds for rings like doorways too.
-        0.5 * (low + high),
+        position,
         _covariance(median, samples, view, config),
         high - low,
     )
@@ -218,6 +223,13 @@ def _lifted(view: View, samples: _Samples) -> NDArray[np.float64]:
     return points
 
 
+def _ray(view: View, pixel_uv: tuple[float, float]) -> NDArray[np.float64]:
+    """Return the direction (3,) of a pixel in the optical frame, z = 1."""
+    camera = view.camera
+    u, v = pixel_uv
+    return np.array([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy, 1.0])
+
+
 def _range_of(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the 2nd and the 98th percentile of each coordinate, nearest rank."""
     last = len(points) - 1
@@ -246,13 +258,11 @@ def _covariance(
     depth: float, samples: _Samples, view: View, config: GroundingConfig
 ) -> NDArray[np.float64]:
     """Return the (3, 3) covariance in the odometry frame, m^2: range grows with depth squared."""
-    camera = view.camera
-    u, v = samples.centre_uv
-    ray = np.array([(u - camera.cx) / camera.fx, (v - camera.cy) / camera.fy, 1.0])
+    ray = _ray(view, samples.centre_uv)
     sigma_range = config.sigma_base + config.sigma_slope * depth * depth
     # Half the footprint of the support: where on the surface the middle lies is not known better.
     count = samples.weight * len(samples.depths)
-    sigma_across = max(0.5 * math.sqrt(count) * depth / camera.fx, 0.02)
+    sigma_across = max(0.5 * math.sqrt(count) * depth / view.camera.fx, 0.02)
     along = view.odom_tform_camera[:3, :3] @ (ray / np.linalg.norm(ray))
     outer = np.outer(along, along)
     return sigma_range**2 * outer + sigma_across**2 * (np.eye(3) - outer)
@@ -272,9 +282,7 @@ def _detection(
     covariance: NDArray[np.float64] | None,
     extent: NDArray[np.float64] | None,
 ) -> Detection:
-    camera = view.camera
-    ray = np.array([(pixel[0] - camera.cx) / camera.fx, (pixel[1] - camera.cy) / camera.fy, 1.0])
-    direction = view.odom_tform_camera[:3, :3] @ ray
+    direction = view.odom_tform_camera[:3, :3] @ _ray(view, pixel)
     return Detection(
         view=view.index,
         label=segment.label,
