@@ -61,11 +61,13 @@ def step(number):
 def test_decisions_in_a_row_are_valid_records(base_url, mode, tmp_path):
     profile = ModelProfile(
         model='smollm2', base_url=base_url, key_variable='', has_vision=False, temperature=0.7,
-        context_tokens=8192, max_reply_tokens=700, call_timeout=600.0, stall_timeout=300.0,
-        max_retries=0,
+        context_tokens=8192, max_reply_tokens=500, call_timeout=600.0, stall_timeout=300.0,
+        max_retries=5,
     )  # fmt: skip
     client = ModelClient(profile, transcript=Transcript(tmp_path))
-    planner = ModelPlanner(client, ModelPlannerConfig(mode=mode, has_vision=False, max_repairs=0))
+    planner = ModelPlanner(
+        client, ModelPlannerConfig(mode=mode, has_vision=False, max_repairs=0, max_text=120)
+    )
     count = DECISIONS if mode == 'ham' else max(1, DECISIONS // 5)
     kinds = Counter()
     for number in range(count):

@@ -22,7 +22,9 @@ def main() -> int:
     parameters.n_ctx = 8192
     parameters.n_parallel = 1
     parameters.n_gpu_layers = 0
-    parameters.cpuparams.n_threads = 2
+    # Threads of llama.cpp wait for each other busily: on a machine with other work two are slower.
+    parameters.cpuparams.n_threads = 1
+    parameters.cpuparams_batch.n_threads = 1
     parameters.verbosity = 0
     server = xllamacpp.Server(parameters)
     print(f'{server.listening_address}/v1', flush=True)

@@ -46,6 +46,7 @@ class ModelPlannerConfig:
         max_repairs: Rounds in which an unusable answer is sent back with the reason.
         native_tools: Whether the endpoint calls tools itself; else they are JSON.
         has_vision: Whether pictures are shown.
+        max_text: Characters of the analysis where the endpoint enforces the reply's form.
     """
 
     mode: str = 'fused'
@@ -54,12 +55,15 @@ class ModelPlannerConfig:
     max_repairs: int = 1
     native_tools: bool = True
     has_vision: bool = True
+    max_text: int = 600
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ConfigError(f'planner mode "{self.mode}": choose one of {", ".join(MODES)}')
-        if self.max_calls < 1 or self.max_repairs < 0:
-            raise ConfigError('planner: max_calls must be > 0 and max_repairs >= 0')
+        if self.max_calls < 1 or self.max_repairs < 0 or self.max_text < 40:
+            raise ConfigError(
+                'planner: max_calls must be > 0, max_repairs >= 0 and max_text >= 40'
+            )
 
 
 class ModelPlanner:
@@ -191,7 +195,7 @@ class ModelPlanner:
 
     def _schema(self, context: PlanningContext) -> dict[str, Any]:
         make = mcgpt_schema if self._config.mode == 'mcgpt' else record_schema
-        return make(context)
+        return make(context, self._config.max_text)
 
     def _wanted_tools(self, reply: Reply) -> tuple[ToolCall, ...]:
         if reply.tool_calls and self._tools:

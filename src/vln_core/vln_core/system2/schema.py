@@ -18,8 +18,13 @@ _Schema = dict[str, Any]
 _MOST = 64
 
 
-def record_schema(context: PlanningContext) -> _Schema:
-    """Return the schema of a decision record for one planning context."""
+def record_schema(context: PlanningContext, max_text: int = 600) -> _Schema:
+    """Return the schema of a decision record for one planning context.
+
+    Args:
+        context: What there is.
+        max_text: Characters of the longest free text, the analysis.
+    """
     graph = context.graph
     views = [view.index for view in context.panorama.views][:_MOST]
     actions = [
@@ -34,15 +39,15 @@ def record_schema(context: PlanningContext) -> _Schema:
     if earlier:
         actions.insert(-1, _action('backtrack', waypoint={'enum': earlier}))
     return _object(
-        analysis=_text(0, 600), action={'anyOf': actions}, notes=_notes(context),
-        rationale=_text(1, 300),
+        analysis=_text(0, max_text), action={'anyOf': actions}, notes=_notes(context, max_text),
+        rationale=_text(1, max_text // 2),
     )  # fmt: skip
 
 
-def mcgpt_schema(context: PlanningContext) -> _Schema:
-    """Return the schema of an answer of mode mcgpt for one planning context."""
+def mcgpt_schema(context: PlanningContext, max_text: int = 600) -> _Schema:
+    """Return the schema of an answer of mode mcgpt; arguments as :func:`record_schema`."""
     return _object(
-        thought=_text(1, 600), viewpoint={'enum': [*_viewpoints(context), 'STOP']},
+        thought=_text(1, max_text), viewpoint={'enum': [*_viewpoints(context), 'STOP']},
         object_id=_one_of_objects(context),
     )  # fmt: skip
 
@@ -56,7 +61,7 @@ def _one_of_objects(context: PlanningContext) -> _Schema:
     return {'enum': [None, *[o.id for o in context.graph.objects][-_MOST:]]}
 
 
-def _notes(context: PlanningContext) -> _Schema:
+def _notes(context: PlanningContext, max_text: int) -> _Schema:
     update = _object(
         index={'enum': [item.index for item in context.progress.items][:_MOST] or [0]},
         status={'enum': ['active', 'done', 'skipped', 'failed']},
@@ -64,7 +69,8 @@ def _notes(context: PlanningContext) -> _Schema:
         reason={'type': 'string', 'pattern': '^[A-Za-z][A-Za-z0-9 ,.-]{2,80}$'},
     )
     return _object(
-        room_type=_text(0, 40), place_description=_text(0, 200), failure=_text(0, 120),
+        room_type=_text(0, 40), place_description=_text(0, max_text // 3),
+        failure=_text(0, max_text // 4),
         progress={'type': 'array', 'items': update, 'maxItems': 4},
     )  # fmt: skip
 
