@@ -191,7 +191,8 @@ class Expert:
         for _ in range(_TRIES):
             shown = replace(context, graph=graph, refusals=tuple(refusals))
             verdict = self._rules.decide(shown)
-            if _agrees(verdict.action, action, context):
+            # Giving up is no reason to stop where the way ends.
+            if not verdict.notes.failure and _agrees(verdict.action, action, context):
                 return verdict
             refusals.append(f'{describe_action(verdict.action)}: not the way of the expert')
         return None
