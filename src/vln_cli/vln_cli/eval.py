@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""``./vln eval run|score|report``: the benchmarks of the field, with provenance and pictures."""
+"""``./vln eval run|score|report|ablations``: benchmarks of the field, provenance, pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vln_cli import eval_run
+from vln_cli import eval_ablations, eval_run
 
 _RATES = ('SR', 'OSR', 'SPL', 'RGS', 'RGSPL', 'nDTW', 'SDTW')
 
@@ -51,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser('run', help='run a benchmark with this stack')
     eval_run.add_arguments(run)
     run.set_defaults(run=eval_run.run)
+    table = commands.add_parser('ablations', help='the table of ablations')
+    eval_ablations.add_arguments(table)
+    table.set_defaults(run=eval_ablations.run)
     return parser
 
 

@@ -46,19 +46,38 @@ class Meter:
     reply_tokens: int = 0
     cost: float = 0.0
     calls: int = 0
+    probed: dict[str, list[int]] = field(default_factory=dict)
 
-    def row(self) -> dict[str, float]:
+    def row(self) -> dict[str, Any]:
         """Return the columns of a result row; empty where nothing was counted."""
-        if not self.prompt_tokens:
-            return {}
-        total = float(sum(self.prompt_tokens))
-        return {
-            'prompt_tokens': total,
-            'tokens_per_decision': total / len(self.prompt_tokens),
-            'reply_tokens': float(self.reply_tokens),
-            'cost': self.cost,
-            'calls': float(self.calls),
-        }
+        row: dict[str, Any] = {}
+        if self.prompt_tokens:
+            total = float(sum(self.prompt_tokens))
+            row = {
+                'prompt_tokens': total,
+                'tokens_per_decision': total / len(self.prompt_tokens),
+                'reply_tokens': float(self.reply_tokens),
+                'cost': self.cost,
+                'calls': float(self.calls),
+            }
+        if self.probed:
+            row['probed_tokens'] = {name: list(counts) for name, counts in self.probed.items()}
+        return row
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A mode whose prompts are rendered and counted, though nobody is asked.
+
+    Attributes:
+        planner: Renders them.
+        hide: Of ``HIDEABLE``.
+        demonstrations: Told the true room type of each episode's destination.
+    """
+
+    planner: ModelPlanner
+    hide: frozenset[str] = frozenset()
+    demonstrations: VariedDemonstrations | None = None
 
 
 class Agent:
@@ -71,6 +90,7 @@ class Agent:
         *,
         client: ModelClient | None = None,
         probe: ModelPlanner | None = None,
+        probes: Mapping[str, Probe] | None = None,
         demonstrations: VariedDemonstrations | None = None,
     ) -> None:
         """Wrap a planner.
@@ -80,14 +100,11 @@ class Agent:
             hide: Of ``HIDEABLE``.
             client: Whose usage is read.
             probe: Whose prompts are counted.
+            probes: Others whose prompts are counted, by name.
             demonstrations: Told the true room type of each episode's destination.
         """
-        unknown = sorted(set(hide) - set(HIDEABLE))
-        if unknown:
-            raise ConfigError(
-                f'cannot hide {", ".join(unknown)}; choose from {", ".join(HIDEABLE)}'
-            )
-        self._brain, self._hide = brain, frozenset(hide)
+        self._brain, self._hide = brain, _hideable(hide)
+        self._probes = dict(probes or {})
         self._client, self._probe = client, probe
         self._demonstrations = demonstrations
         self.meter = Meter()
@@ -100,8 +117,9 @@ class Agent:
                 read by the ablation 'true room type' alone.
         """
         self.meter = Meter()
-        if self._demonstrations is not None:
-            self._demonstrations.destination_room = destination_room
+        for told in (self._demonstrations, *(p.demonstrations for p in self._probes.values())):
+            if told is not None:
+                told.destination_room = destination_room
 
     def parse(self, instruction: str) -> list[ProgressItem]:
         """See :class:`vln_core.ports.Brain`."""
@@ -109,6 +127,9 @@ class Agent:
 
     def decide(self, context: PlanningContext) -> DecisionRecord:
         """Decide on what is left of the context; count what it takes."""
+        for name, probe in self._probes.items():
+            prompt = probe.planner.prompt(hidden(context, probe.hide))
+            self.meter.probed.setdefault(name, []).append(count_tokens(prompt))
         context = hidden(context, self._hide)
         if self._probe is not None:
             self.meter.prompt_tokens.append(count_tokens(self._probe.prompt(context)))
@@ -121,6 +142,13 @@ class Agent:
             self.meter.cost += after.cost - before.cost
             self.meter.calls += after.calls - before.calls
         return record
+
+
+def _hideable(names: Sequence[str]) -> frozenset[str]:
+    unknown = sorted(set(names) - set(HIDEABLE))
+    if unknown:
+        raise ConfigError(f'cannot hide {", ".join(unknown)}; choose from {", ".join(HIDEABLE)}')
+    return frozenset(names)
 
 
 def hidden(context: PlanningContext, hide: frozenset[str]) -> PlanningContext:
@@ -204,7 +232,8 @@ def make_agent(settings: Mapping[str, Any]) -> Agent:
     Args:
         settings: 'planner' (a mode), 'model' (values of a ModelProfile), 'hide', 'probe' (a mode
             whose prompts are counted), 'demonstrations' (of ``DEMONSTRATIONS``),
-            'demonstrations_folder' (default: config/demonstrations), 'encoder'.
+            'demonstrations_folder' (default: config/demonstrations), 'encoder'; 'probes': more
+            modes whose prompts are counted, settings by name.
 
     Raises:
         ConfigError: A mode with a model has none, or a setting is unknown.
@@ -213,11 +242,11 @@ def make_agent(settings: Mapping[str, Any]) -> Agent:
     hide = list(settings.get('hide', ()))
     examples = _demonstrations(settings)
     if mode == 'rules':
-        probe = None
-        if settings.get('probe'):
-            config = ModelPlannerConfig(mode=str(settings['probe']))
-            probe = ModelPlanner(_NoModel(), config, examples)
-        return Agent(make_brain('rules'), hide, probe=probe, demonstrations=examples)
+        probe = _prompts_of(settings, examples) if settings.get('probe') else None
+        return Agent(
+            make_brain('rules'), hide, probe=probe, probes=_probes(settings.get('probes', {})),
+            demonstrations=examples,
+        )  # fmt: skip
     values = settings.get('model') or {}
     if not values.get('model'):
         raise ConfigError(
@@ -231,6 +260,21 @@ def make_agent(settings: Mapping[str, Any]) -> Agent:
     config = ModelPlannerConfig(mode=mode, native_tools=client.profile.native_tools)
     brain = make_brain(mode, config, client, examples)
     return Agent(brain, hide, client=client, demonstrations=examples)
+
+
+def _prompts_of(
+    settings: Mapping[str, Any], examples: VariedDemonstrations | None
+) -> ModelPlanner:
+    return ModelPlanner(_NoModel(), ModelPlannerConfig(mode=str(settings['probe'])), examples)
+
+
+def _probes(listed: Mapping[str, Mapping[str, Any]]) -> dict[str, Probe]:
+    made = {}
+    for name, settings in listed.items():
+        examples = _demonstrations(settings)
+        hide = _hideable(settings.get('hide', ()))
+        made[name] = Probe(_prompts_of(settings, examples), hide, examples)
+    return made
 
 
 def _demonstrations(settings: Mapping[str, Any]) -> VariedDemonstrations | None:
