@@ -70,7 +70,9 @@ def unseen_sectors(views: Sequence[tuple[float, float]]) -> list[tuple[float, fl
         return [(0.0, 2.0 * math.pi)]
     edges = sorted((wrap_angle(yaw - 0.5 * hfov), hfov) for yaw, hfov in views)
     gaps = []
-    reach = max(start + hfov for start, hfov in edges) - 2.0 * math.pi
+    # What lies before the first edge is found at the end of the turn; the last may reach over it.
+    ends = [start + hfov for start, hfov in edges]
+    reach = max(edges[0][0], max(ends) - 2.0 * math.pi)
     for start, hfov in [*edges, (edges[0][0] + 2.0 * math.pi, 0.0)]:
         if start - reach > math.radians(1.0):
             gaps.append((wrap_angle(0.5 * (start + reach)), start - reach))
