@@ -47,7 +47,7 @@ def measure_kills(
     try:
         for k in range(repeats):
             safety = Process('vln_nodes.safety_node', _SAFETY)
-            driver.wait(lambda: abs(driver.turn_rate) > 0.35, 120.0, 'the robot does not turn')
+            driver.wait(driver.is_turning, 120.0, 'the robot does not turn')
             moment = time.monotonic()
             safety.end(signal.SIGKILL)
             driver.spin_until(lambda: False, _WATCHED)
@@ -86,7 +86,6 @@ class _Driver:
         self._rclpy = rclpy
         self.node = rclpy.create_node('kill_driver')
         self.seen: list[tuple[float, float]] = []
-        self.turn_rate = 0.0
         heartbeat = self.node.create_publisher(Heartbeat, 'heartbeat', qos.HEARTBEAT)
         command = self.node.create_publisher(VelocityCommand, 'velocity_command', qos.COMMAND)
         turn = VelocityCommand()
@@ -104,8 +103,12 @@ class _Driver:
         )
 
     def _on_odometry(self, message: object) -> None:
-        self.turn_rate = message.twist.twist.angular.z  # type: ignore[attr-defined]
-        self.seen.append((time.monotonic(), self.turn_rate))
+        turn_rate = message.twist.twist.angular.z  # type: ignore[attr-defined]
+        self.seen.append((time.monotonic(), turn_rate))
+
+    def is_turning(self) -> bool:
+        """Whether the robot has turned for a while."""
+        return len(self.seen) > 20 and all(w > 0.2 for _, w in self.seen[-8:])
 
     def _on_status(self, message: object) -> None:
         self.status = message.message  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ import numpy as np
 from legs import TICK, Walker
 
 from vln_core.control.motion import MotionConfig
+from vln_core.control.movers import MoverConfig
 from vln_sim_bridge.make import make_simulator
 from vln_sim_bridge.moving import MovingObstacle
 from vln_sim_bridge.raycast import RaycastSimulator
@@ -22,6 +23,14 @@ PERSON_RADIUS = 0.25
 # Slower than this the robot stands: less than its base can measure.
 STANDING = 0.02
 _SHARE_OF_WAY = (0.35, 0.8)
+
+
+def among_people() -> MotionConfig:
+    """Limits of a robot among people: the usual ones, and a look to both sides before it drives.
+
+    A camera of 100 degrees never sees somebody who walks into the robot's side while it drives.
+    """
+    return MotionConfig(movers=MoverConfig(glance=1.0))
 
 
 @dataclass
@@ -76,7 +85,7 @@ def run_crossings(
     simulator = make_simulator('raycast', scene, config)
     try:
         for _ in range(num_runs):
-            _cross(simulator, rng, tally, motion or MotionConfig())
+            _cross(simulator, rng, tally, motion or among_people())
     finally:
         simulator.close()
     say(f'{scene}: {tally.runs} crossings, {tally.touched} touched while moving')

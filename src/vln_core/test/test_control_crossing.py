@@ -13,10 +13,7 @@ pytest.importorskip('vln_sim_bridge', reason='needs the simulators: set PYTHONPA
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'tests' / 'benchmarks'))
 
 
-# 5 of 20 crossings ended in a touch: what moves is braked for as if it stood, and nothing is
-# predicted of what has left the view. Wanted behaviour, not yet there.
 @pytest.mark.slow
-@pytest.mark.xfail(reason='moving obstacles are treated as standing ones', strict=False)
 @pytest.mark.parametrize('seed', [0, 1])
 def test_nobody_is_touched_by_a_moving_robot(seed: int) -> None:
     from legs_moving import run_crossings

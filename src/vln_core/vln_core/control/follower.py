@@ -109,6 +109,7 @@ class Steering:
         distance: Straight distance to its end, metres.
         is_turning: The robot turns in place.
         is_at_end: Nothing is left to drive.
+        bearing: Of the point aimed at, rad from ahead, or from behind when driving backwards.
     """
 
     v: float
@@ -117,6 +118,7 @@ class Steering:
     distance: float
     is_turning: bool
     is_at_end: bool
+    bearing: float = 0.0
 
 
 class PathFollower:
@@ -187,7 +189,7 @@ class PathFollower:
         else:
             self._is_turning = abs(error) > config.turn_in_place_from
         if self._is_turning:
-            return Steering(0.0, turn_rate(error, config), remaining, distance, True, False)
+            return Steering(0.0, turn_rate(error, config), remaining, distance, True, False, error)
         aim_distance = max(float(np.linalg.norm(aim - here)), 1e-3)
         curvature = 2.0 * math.sin(error) / aim_distance
         v = math.sqrt(2.0 * 0.6 * config.max_acceleration * max(0.0, remaining - 0.5 * near))
@@ -196,7 +198,9 @@ class PathFollower:
             v = min(v, 0.8 * config.max_turn_rate / abs(curvature))
         v *= max(0.3, math.cos(error)) if abs(error) > 0.2 else 1.0
         w = min(config.max_turn_rate, max(-config.max_turn_rate, v * curvature))
-        return Steering(-v if self._is_backwards else v, w, remaining, distance, False, False)
+        return Steering(
+            -v if self._is_backwards else v, w, remaining, distance, False, False, error
+        )
 
 
 def turn_rate(error: float, config: FollowerConfig) -> float:

@@ -291,6 +291,10 @@ class MotionController:
         if not goal.has_path:
             return Command(*wheels.brake(dt))
         steering = self._follower.steer(*pose, abs(wheels.v))
+        aside = self._glance(goal, pose, steering.bearing)
+        if aside is not None:
+            v, w = wheels.go((0.0, aside), dt, self.grid, pose, stamp * 1e-9)
+            return Command(v, w, remaining=steering.remaining)
         if steering.is_at_end and goal.is_final:
             is_slow = abs(wheels.v) < 0.1
             if is_slow and steering.distance <= self.config.follower.goal_tolerance:
@@ -304,6 +308,19 @@ class MotionController:
         if wheels.is_held:
             self._replan_now = True
         return Command(v, w, remaining=steering.remaining)
+
+    def _glance(self, goal: Goal, pose: Pose, bearing: float) -> float | None:
+        """Return the turn rate of a look aside before the robot drives off, rad/s; None: go."""
+        glance = self.config.movers.glance
+        if goal.glances is None:
+            ahead = pose[2] + bearing
+            goal.glances = [ahead + glance, ahead - glance] if glance > 0.0 else []
+        while goal.glances:
+            error = wrap_angle(goal.glances[0] - pose[2])
+            if abs(error) > 0.1:
+                return turn_rate(error, self.config.follower)
+            goal.glances.pop(0)
+        return None
 
     def _end(self, goal: Goal, code: MotionCode, message: str, dt: float) -> Command:
         """Note the end; it is told when the robot stands, on an image tick."""

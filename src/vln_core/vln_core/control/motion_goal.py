@@ -36,7 +36,7 @@ class Command:
 
 @dataclass
 class Goal:
-    """State of the goal that is driven to."""
+    """State of the goal that is driven to; ``glances`` are headings still to look at, rad."""
 
     kind: Literal['point', 'straight', 'route', 'spin']
     start_stamp: int | None = None
@@ -52,4 +52,5 @@ class Goal:
     is_final: bool = True
     failure: str = ''
     is_backwards: bool = False
+    glances: list[float] | None = None
     pending: MotionOutcome | None = None

@@ -37,6 +37,7 @@ class MoverConfig:
         reach: ... within this distance of each other, metres.
         max_range: Motion farther than this from the robot does not matter, metres.
         resume_speed: A robot that waits goes on once it may go so fast, m/s.
+        glance: Turn to either side before it drives off, to see who comes, rad; 0: none.
     """
 
     walking_speed: float = 1.6
@@ -48,10 +49,11 @@ class MoverConfig:
     reach: float = 0.35
     max_range: float = 3.5
     resume_speed: float = 0.25
+    glance: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value in self.__dict__.items():
-            if not math.isfinite(value) or value <= 0.0:
+            if not math.isfinite(value) or value < 0.0 or (value == 0.0 and name != 'glance'):
                 raise ConfigError(f'movers.{name} = {value} must be a positive number')
 
 
