@@ -177,7 +177,7 @@ class _Runner:
         try:
             while not self._stop.is_set():
                 self._executor.spin_once(timeout_sec=0.2)
-                if self._node.has_failed:
+                if getattr(self._node, 'has_failed', False):  # not every node is a StackNode
                     self._code = 1
                     break
         except ExternalShutdownException:
