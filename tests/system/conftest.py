@@ -15,6 +15,7 @@ import pytest
 os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 os.environ.setdefault('OMP_NUM_THREADS', '1')
+sys.path.insert(0, str(Path(__file__).parents[1]))  # vln_system_tests
 sys.path.insert(0, str(Path(__file__).parent))
 
 pytest.importorskip('rclpy', reason='needs ROS 2: run ./vln test, or source the environment')
