@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from functools import partial
 
 import numpy as np
 import skfmm
+from legs_campaign import Campaign, add
 from numpy.typing import NDArray
 
 from vln_core.control.fast_marching import PlannerConfig, plan
@@ -133,6 +135,7 @@ def run_goals(
     noise: float = 0.003,
     dropout: float = 0.03,
     say: Callable[[str], None] = lambda text: None,
+    campaign: Campaign | None = None,
 ) -> GoalTally:
     """Drive ``num_goals`` random pixel goals, spread over the scenes.
 
@@ -144,30 +147,43 @@ def run_goals(
         noise: Sigma of the depth at 1 m, metres; grows with the square.
         dropout: Fraction of pixels without depth.
         say: Told about progress.
+        campaign: Keeps what is done; None: nothing is kept.
     """
     tally = GoalTally()
+    campaign = campaign or Campaign(None)
     for index, scene in enumerate(scenes):
         share = num_goals // len(scenes) + (index < num_goals % len(scenes))
         if share == 0:
             continue
-        rng = np.random.default_rng((seed, index))
-        config = SimulatorConfig(
-            width=size[0],
-            height=size[1],
-            mount=CameraMount(pitch=math.radians(rng.uniform(0.0, 25.0))),
-            depth_noise=noise,
-            depth_dropout=dropout,
-            seed=seed,
-        )
-        simulator = make_simulator('raycast', scene, config)
-        try:
-            _scene_goals(simulator, scene, share, rng, tally)
-        finally:
-            simulator.close()
+        key = f'goals {scene} {share} {seed} {size} {noise} {dropout}'
+        run = partial(_run_scene, scene, share, seed, size, noise, dropout)
+        add(tally, campaign.piece(key, GoalTally, run))
         say(
             f'{scene}: {tally.goals} goals, {tally.collisions} collisions, '
             f'{tally.reached} of {tally.accepted} accepted reached'
         )
+    return tally
+
+
+def _run_scene(
+    scene: str, share: int, seed: int, size: tuple[int, int], noise: float, dropout: float
+) -> GoalTally:
+    """A scene has the same goals in whatever campaign it is part of."""
+    rng = np.random.default_rng((seed, zlib.crc32(scene.encode())))
+    config = SimulatorConfig(
+        width=size[0],
+        height=size[1],
+        mount=CameraMount(pitch=math.radians(rng.uniform(0.0, 25.0))),
+        depth_noise=noise,
+        depth_dropout=dropout,
+        seed=seed,
+    )
+    simulator = make_simulator('raycast', scene, config)
+    tally = GoalTally()
+    try:
+        _scene_goals(simulator, scene, share, rng, tally)
+    finally:
+        simulator.close()
     return tally
 
 

@@ -47,7 +47,7 @@ def measure_kills(
     try:
         for k in range(repeats):
             safety = Process('vln_nodes.safety_node', _SAFETY)
-            driver.wait(driver.is_turning, 120.0, 'the robot does not turn')
+            driver.wait(driver.is_turning, 300.0, 'the robot does not turn')
             moment = time.monotonic()
             safety.end(signal.SIGKILL)
             driver.spin_until(lambda: False, _WATCHED)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import json
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 from vln_cli import paths
 
-PARTS = ('goals', 'crossings', 'grid', 'replan', 'faults', 'loop')
+PARTS = ('goals', 'crossings', 'grid', 'replan', 'faults', 'kill', 'loop')
 
 
 def main(argv: Sequence[str]) -> int:
@@ -23,6 +24,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(list(argv))
     sys.path.insert(0, str(paths.ROOT / 'tests' / 'benchmarks'))
     legs = importlib.import_module('legs')
+    campaign = importlib.import_module('legs_campaign').Campaign(options.state)
     metrics: dict[str, Any] = {}
     tally = None
     for part in options.parts:
@@ -35,10 +37,14 @@ def main(argv: Sequence[str]) -> int:
                 options.goals,
                 options.seed,
                 say=lambda text: _say(options, text),
+                campaign=campaign,
             )
             metrics |= _goal_metrics(tally)
         elif part == 'crossings':
-            metrics |= _crossings(options)
+            metrics |= _crossings(options, campaign)
+        elif part == 'kill':
+            kill = importlib.import_module('legs_kill')
+            metrics |= kill.measure_kills(options.repeats, say=lambda text: _say(options, text))
         elif part == 'grid':
             metrics |= legs.time_grid('apartment:0', options.seed)
         elif part == 'replan':
@@ -77,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--crossings', type=int, default=200, help='people who cross the way')
     parser.add_argument('--repeats', type=int, default=20, help='injections of each fault')
     parser.add_argument(
+        '--state', type=Path, help='file of what is done: goals and crossings go on from there'
+    )
+    parser.add_argument(
         '--loop-seconds', type=float, default=120.0, help='length of the loop test'
     )
     parser.add_argument(
@@ -98,27 +107,33 @@ def _goal_metrics(tally: Any) -> dict[str, Any]:
     }
 
 
-def _crossings(options: argparse.Namespace) -> dict[str, Any]:
+def _crossings(options: argparse.Namespace, campaign: Any) -> dict[str, Any]:
     """Somebody crosses the way, in a tenth as many scenes as crossings."""
+    legs_campaign = importlib.import_module('legs_campaign')
     moving = importlib.import_module('legs_moving')
     num_scenes = max(1, min(options.scenes, options.crossings // 10))
-    runs = touched = standing = 0
+    total = moving.CrossingTally()
     for k in range(num_scenes):
         share = options.crossings // num_scenes + (k < options.crossings % num_scenes)
-        tally = moving.run_crossings(
-            f'apartment:{options.first_scene + k}',
+        scene = f'apartment:{options.first_scene + k}'
+        run = functools.partial(
+            moving.run_crossings,
+            scene,
             share,
             options.seed,
             say=lambda text: _say(options, text),
         )
-        runs, touched = runs + tally.runs, touched + tally.touched
-        standing += tally.touched_standing
+        key = f'crossings {scene} {share} {options.seed}'
+        tally = campaign.piece(key, moving.CrossingTally, run)
+        legs_campaign.add(total, tally)
         for note in tally.notes:
             _say(options, note)
     return {
-        'crossings': runs,
-        'crossings_touched': touched,
-        'crossings_touched_standing': standing,
+        'crossings': total.runs,
+        'crossings_touched': total.touched,
+        'crossings_touched_standing': total.touched_standing,
+        'crossings_ends': dict(sorted(total.ends.items())),
+        'crossings_passed_by_ends': dict(sorted(total.passed.items())),
     }
 
 
