@@ -117,7 +117,8 @@ def _judge_one(
         fits = wanted and situation.weight_of(room, wanted) >= 0.4
         # "the second door on the right" tells look-alike rooms apart: it has to be walked.
         fits = fits and not any(i.ordinal or i.side or i.direction for i in hard)
-        if not (fits and steps_in == hard[-len(steps_in) :] and len(hard) == len(steps_in)):
+        # Rooms on the way are said because there are others that look like the last one.
+        if not (fits and len(hard) == 1 and steps_in):
             if not (len(hard) == 1 and hard[0].kind is ClauseKind.PASS and away < 3.0):
                 score -= 3.0
         reasons.append('it lies where the open clauses lead')
