@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'tests' / 'benchmarks'))
 
-from legs_campaign import Campaign, add  # noqa: E402
+from legs_campaign import Campaign, add
 
 
 @dataclass
