@@ -73,33 +73,33 @@ class Journal:
 
     def clear(self) -> Iterator[Row]:
         """Yield the rows that delete everything stored."""
-        for kind, number in self._connection.execute('SELECT kind, id FROM entity').fetchall():
+        for kind, number in self._read('SELECT kind, id FROM entity'):
             yield kind, number, None
+
+    def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise MemoryStoreError(f'memory store {self.path} cannot be read: {error}') from error
 
     def rows(self, kind: str) -> list[tuple[int, bytes]]:
         """Return the (number, data) rows of a kind by rising number."""
-        return self._connection.execute(
-            'SELECT id, data FROM entity WHERE kind = ? ORDER BY id', (kind,)
-        ).fetchall()
+        return self._read('SELECT id, data FROM entity WHERE kind = ? ORDER BY id', (kind,))
 
     def sizes(self, kind: str) -> list[tuple[int, int]]:
         """Return the (number, bytes) of the rows of a kind by rising number."""
-        return self._connection.execute(
+        return self._read(
             'SELECT id, length(data) FROM entity WHERE kind = ? ORDER BY id', (kind,)
-        ).fetchall()
+        )
 
     def get(self, kind: str, number: int) -> bytes | None:
         """Return one row's data, or None."""
-        row = self._connection.execute(
-            'SELECT data FROM entity WHERE kind = ? AND id = ?', (kind, number)
-        ).fetchone()
-        return None if row is None else row[0]
+        found = self._read('SELECT data FROM entity WHERE kind = ? AND id = ?', (kind, number))
+        return found[0][0] if found else None
 
     def history(self) -> list[tuple[int, str, int, str]]:
         """Return (sequence number, kind, step, text) of every accepted write."""
-        return self._connection.execute(
-            'SELECT seq, kind, step, text FROM history ORDER BY seq'
-        ).fetchall()
+        return self._read('SELECT seq, kind, step, text FROM history ORDER BY seq')
 
     def close(self) -> None:
         """Release the file."""
@@ -190,7 +190,7 @@ def _inspect(path: Path, map_id: str | None) -> None:
             stored = connection.execute("SELECT value FROM meta WHERE key = 'map_id'").fetchone()
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise MemoryStoreError(
             f'memory store {path} is damaged or not a store ({error}); '
             'move it away, it is not overwritten'

@@ -162,7 +162,14 @@ def load(store: MemoryStore, journal: Journal) -> None:
     """
     try:
         _load(store, journal)
-    except (KeyError, ValueError, TypeError, IndexError, zlib.error) as error:
+    except (
+        LookupError,
+        ValueError,
+        TypeError,
+        ArithmeticError,
+        AttributeError,
+        zlib.error,
+    ) as error:
         raise MemoryStoreError(
             f'memory store {journal.path} is damaged (a row cannot be read: {error!r}); '
             'move it away, it is not overwritten'
