@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
-# A parser may be slow on a busy machine; how slow is measured elsewhere.
-EXAMPLES = settings(max_examples=150, deadline=None, derandomize=True)
-FEW = settings(max_examples=40, deadline=None, derandomize=True)
+# A parser may be slow on a busy machine; how slow is measured elsewhere. VLN_FUZZ=20 tries
+# twenty times as much.
+_TIMES = int(os.environ.get('VLN_FUZZ', '1'))
+EXAMPLES = settings(max_examples=80 * _TIMES, deadline=None, derandomize=_TIMES == 1)
+FEW = settings(max_examples=25 * _TIMES, deadline=None, derandomize=_TIMES == 1)
 
 _PIECES = st.sampled_from(
     [b'', b'\x00', b'\xff\xfe', b'NaN', b'1e999', b'-1', b'9' * 400, b'[' * 500, b'{"', b'}', b'<',

@@ -176,8 +176,11 @@ class Campaign:
         tried.stall = watch.stalls.within(start, start + 1.5)
         if fault.stop_within is not None:
             # The first message after a fault of messages is still a good one, hence a period.
-            may_turn = bool(fault.detail.get('turning'))
-            tried.reaction = watch.reaction(start, end, may_turn=may_turn)
+            if fault.detail.get('passes'):
+                tried.reaction = watch.first_zero(start, end)
+            else:
+                may_turn = bool(fault.detail.get('turning'))
+                tried.reaction = watch.reaction(start, end, may_turn=may_turn)
             limit = fault.stop_within + 2.0 * _PERIOD + tried.stall
             if tried.reaction > limit:
                 tried.violations.append(

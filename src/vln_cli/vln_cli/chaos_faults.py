@@ -42,6 +42,7 @@ class Fault:
         detail: What ``act`` needs: process and signal, ...
         stop_within: Zero velocity is due within this time of its begin, s; None: need not stop.
             With ``turning`` in ``detail`` a turn on the spot is no motion: nothing is ahead then.
+            With ``passes`` the robot stops, and may go on once all clocks agree again.
         seconds: How long it lasts.
         ends_stack: The stack is expected to end by itself in order.
     """
@@ -112,9 +113,11 @@ def _sensor_faults() -> list[Fault]:
         Fault('TF jumps 3 m', 'TF', rules=_rules(('tf',), 'jump', metres=3.0), seconds=3.0),
         Fault('TF is not a number', 'TF', rules=_rules(('tf',), 'nan'), stop_within=0.25),
         Fault('clock an hour ahead', 'clock',
-              rules=_rules((*everything, 'clock'), 'shift', seconds=3600.0), stop_within=0.25),
+              rules=_rules((*everything, 'clock'), 'shift', seconds=3600.0), stop_within=0.25,
+              detail={'passes': True}),
         Fault('clock 5 s back', 'clock',
-              rules=_rules((*everything, 'clock'), 'shift', seconds=-5.0), stop_within=0.25),
+              rules=_rules((*everything, 'clock'), 'shift', seconds=-5.0), stop_within=0.25,
+              detail={'passes': True}),
         Fault('clock stands', 'clock', rules=_rules(('clock',), 'drop')),
     ]  # fmt: skip
 

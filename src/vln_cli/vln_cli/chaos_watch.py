@@ -179,6 +179,11 @@ class Watch(Node):
         ]
         return max(moving, default=start) - start
 
+    def first_zero(self, start: float, end: float) -> float:
+        """Return how long after ``start`` (steady) the first zero came, s; inf: none."""
+        stops = [at for at, v, w in list(self.commands) if start < at < end and not (v or w)]
+        return min(stops, default=math.inf) - start
+
     def rogue(self, topic: str, v: float) -> None:
         """Publish a velocity beside the one who should: zero to the base, or v to the gate."""
         kind = TwistStamped if topic == 'cmd_vel' else VelocityCommand
