@@ -12,6 +12,7 @@ import json
 import os
 import random
 import secrets
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from vln_cli.chaos_watch import Watch
 
 _READY = 180.0
+# Time below which no further stack is started, s.
+_START = 60.0
 # An instruction must have ended this long after it was cancelled, s, plus stalls.
 _CANCELLED_WITHIN = 20.0
 # Resident memory may grow by this much after a minute of warm-up, MB and MB per hour.
@@ -67,8 +70,10 @@ def main(argv: Sequence[str]) -> int:
             print(f'{fault.group:22s} {fault.name}')
         return 0
     import rclpy
+    from rclpy.signals import SignalHandlerOptions
 
-    rclpy.init(args=[])
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     campaign = Campaign(options)
     try:
         campaign.run()
@@ -147,6 +152,8 @@ class Campaign:
         until = self.started + 60.0 * self.options.minutes
         idle = 0
         while time.monotonic() < until:
+            if self._stack is None and self.starts and until - time.monotonic() < _START:
+                return  # a start would take what is left
             fault = Fault('none', 'soak', 'none') if self.options.soak else next(faults)
             if wanted and wanted not in f'{fault.name} {fault.group}'.lower():
                 idle += 1
