@@ -19,7 +19,7 @@ from replay import RecordingEyes, RecordingLegs
 from stack import wait_until
 
 from vln_core.memory.store import MemoryStore
-from vln_core.navigator import Navigator, NavigatorEvent
+from vln_core.navigator import Navigator, NavigatorConfig, NavigatorEvent
 from vln_core.perception.panorama import PanoramaBuilder
 from vln_core.perception.simulated import SimulatedDetector
 from vln_core.system1.pointer import DetectorPointer
@@ -34,6 +34,9 @@ from vln_sim_bridge.scene_cache import resolve_scene
 
 SCENE = 'apartment:1'
 TASK = 'Search the rooms for the sofa and stop beside it.'
+# A short one to its end: each waypoint costs seconds of rendering.
+EPISODES = (0,)
+MAX_WAYPOINTS = 4
 TYPES = {
     '/panorama': 'vln_interfaces/msg/Panorama',
     '/decisions': 'vln_interfaces/msg/DecisionRecord',
@@ -83,7 +86,7 @@ def bag(tmp_path_factory) -> Path:
     config = RunConfig()
     simulator = make_simulator('raycast', scene, config.simulator)
     categories = {label.id: label.category for label in simulator.labels.values()}
-    for number in (0, 2):
+    for number in EPISODES:
         episode = load_episodes(scene)[number]
         simulator.place(*episode.start)
         robot = SimulatedRobot(simulator, config.motion)
@@ -106,13 +109,17 @@ def bag(tmp_path_factory) -> Path:
 
         navigator = Navigator(
             eyes, memory, make_brain('rules'), DetectorPointer(), RecordingLegs(robot),
+            NavigatorConfig(max_waypoints=MAX_WAYPOINTS),
             on_event=on_event,
         )  # fmt: skip
         navigator.run(episode.instruction)
     simulator.close()
     writer.describe(
         episode_replay.PARAMETERS,
-        {'memory': json.dumps({'memory.max_depth': config.memory.max_depth})},
+        {
+            'memory': json.dumps({'memory.max_depth': config.memory.max_depth}),
+            'system2': json.dumps({'navigator.max_waypoints': MAX_WAYPOINTS}),
+        },
     )
     writer.close()
     return folder
@@ -124,7 +131,7 @@ def _settings(bag: Path) -> episode_replay.Settings:
 
 def test_everything_decides_the_same(bag: Path) -> None:
     episodes = episode_replay.episodes_of(Bag(bag))
-    assert len(episodes) == 2
+    assert len(episodes) == len(EPISODES)
     for episode in episodes:
         result = episode_replay.replay_episode(episode, _settings(bag))
         assert result.differences == []
