@@ -65,6 +65,33 @@ def test_background_inside_the_mask_does_not_move_the_object():
     assert detection.extent[0] < 0.1
 
 
+def test_flying_pixels_at_the_rim_do_not_stretch_the_object():
+    depth = np.full((120, 160), 5.0)
+    depth[40:80, 60:100] = 2.0
+    depth[40:80, 58:60] = depth[40:80, 100:102] = 3.5
+    mask = mask_of(58, 40, 102, 80)
+    detection = ground_one(view_of(depth), Segment('chair', 0.9, (58, 40, 102, 80), mask))
+    assert detection.position_odom[0] == pytest.approx(4.1, abs=0.02)
+    assert detection.extent[0] < 0.05
+
+
+def test_a_surface_at_a_slant_is_kept_to_its_far_end():
+    columns = np.arange(160)
+    depth = np.tile(1.2 / (0.16 + 0.006 * np.clip(columns - 60, 0, 60)), (120, 1))
+    mask = mask_of(60, 50, 120, 70)
+    segment = Segment('kitchen counter', 0.9, (60, 50, 120, 70), mask)
+    detection = ground_one(view_of(depth), segment, GroundingConfig(max_depth=8.0))
+    near, far = depth[60, 118], depth[60, 61]
+    assert far - near > 4.0 and detection.extent[0] > 0.85 * (far - near)
+
+
+def test_a_mask_that_leaks_far_out_of_its_box_is_cut():
+    depth = np.full((120, 160), 2.0)
+    leak = mask_of(70, 50, 90, 70) | mask_of(130, 50, 150, 70)
+    detection = ground_one(view_of(depth), Segment('chair', 0.9, (70, 50, 90, 70), leak))
+    assert detection.extent[1] < 0.7
+
+
 @pytest.mark.parametrize('invalid', [np.nan, np.inf, -np.inf, 0.05, 9.0])
 def test_without_valid_depth_only_the_bearing_is_kept(invalid):
     segment = Segment('plant', 0.5, (20, 50, 40, 70), mask_of(20, 50, 40, 70))

@@ -22,6 +22,8 @@ from vln_core.perception.grounding_kernels import measured_pixels
 # Medians of thousands of pixels are as good as of all, and grounding must not cost a frame.
 _MAX_SAMPLES = 2000
 _KEPT = 200
+# Metres without a reading that part a thing from what is behind it.
+_GAP = 0.2
 _RIM = np.ones((3, 3), np.uint8)
 
 
@@ -35,7 +37,7 @@ class GroundingConfig:
         min_pixels_px: Valid depths that a position needs.
         min_valid_fraction: Fraction of the mask that must have valid depth.
         outlier_scale: Depths farther from the median than this many scaled median absolute
-            deviations (at least 5 cm) are outliers: background behind a mask's rim.
+            deviations (at least 5 cm), and beyond a gap, are outliers: background behind a rim.
         edge_step: A pixel whose neighbour is nearer or farther by more than this fraction of its
             depth (at least 5 cm) lies on an edge: flying pixels are there.
         sigma_base: Depth error at 0 m, metres.
@@ -231,17 +233,36 @@ def _ray(view: View, pixel_uv: tuple[float, float]) -> NDArray[np.float64]:
 
 
 def _range_of(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the 2nd and the 98th percentile of each coordinate, nearest rank."""
+    """Return the 1st and the 99th percentile of each coordinate, nearest rank."""
     last = len(points) - 1
-    low, high = round(0.02 * last), round(0.98 * last)
+    low, high = round(0.01 * last), round(0.99 * last)
     ordered = np.partition(points, (low, high), axis=0)
     return ordered[low], ordered[high]
 
 
 def _inliers(depths: NDArray[np.float64], scale: float) -> NDArray[np.bool_]:
-    deviation = np.abs(depths - _middle(depths))
-    spread = max(1.4826 * _middle(deviation), 0.05)
-    return deviation <= scale * spread
+    """Return which depths are near the median, or lead there without a gap.
+
+    A surface that is seen at a slant has a long tail of depths, which belongs to it; what shines
+    through from behind lies beyond a gap. Fewer samples than one in 200 do not bridge it.
+    """
+    ordered = np.sort(depths)
+    middle = ordered[len(ordered) // 2]
+    reach = scale * max(1.4826 * _middle(np.abs(depths - middle)), 0.05)
+    levels = ordered[:: max(1, len(ordered) // 200)]
+    low, high = middle - reach, middle + reach
+    low = _continued(levels[levels < low][::-1], low)
+    high = _continued(levels[levels > high], high)
+    return (depths >= low) & (depths <= high)
+
+
+def _continued(levels: NDArray[np.float64], edge: float) -> float:
+    """Return how far levels, nearest first, lead on from an edge without a gap."""
+    for level in levels.tolist():
+        if abs(level - edge) > _GAP:
+            break
+        edge = level
+    return edge
 
 
 def _median_pixel(samples: _Samples, median: float) -> tuple[int, int]:

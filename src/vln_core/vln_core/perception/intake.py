@@ -182,6 +182,6 @@ def decode_compressed_depth(data: bytes, format_text: str) -> NDArray[np.float32
 
 
 def sharpness(rgb: NDArray[np.uint8]) -> float:
-    """Return the variance of the Laplacian, grey levels squared: low in blurred pictures."""
-    grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
-    return float(cv2.Laplacian(grey, cv2.CV_32F).var())
+    """Return the variance of the Laplacian of green, levels squared: low in blurred pictures."""
+    green = np.ascontiguousarray(rgb[::2, ::2, 1])  # most of the brightness, a quarter of the work
+    return float(cv2.meanStdDev(cv2.Laplacian(green, cv2.CV_32F))[1][0, 0] ** 2)
