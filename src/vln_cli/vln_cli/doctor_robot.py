@@ -62,6 +62,10 @@ def _parser() -> argparse.ArgumentParser:
         help='turn slowly for two seconds to measure the time-out of the base: wheels off the '
         'ground or free space, stack not running',
     )  # fmt: skip
+    parser.add_argument(
+        '--hue', choices=('red', 'orange', 'yellow', 'blue'), default='',
+        help='a thing of this colour is held before the camera: is its red red?',
+    )  # fmt: skip
     parser.add_argument('--report', type=Path, metavar='FILE.md', help='write a report, too')
     parser.add_argument('--json', action='store_true', help='print the rows as JSON')
     return parser
@@ -123,6 +127,7 @@ def _config(options: argparse.Namespace, given: dict[str, str]) -> Any:
         odom_frame=perception.get('odom_frame', 'odom'),
         base_frame=perception.get('base_frame', 'base_link'),
         duration=options.duration,
+        hue=options.hue,
         detector=perception.get('detector', 'simulated'),
         model_url='' if planner == 'rules' else system2.get('model.base_url', ''),
     )

@@ -191,3 +191,12 @@ def test_endpoint() -> None:
         server.shutdown()
     assert check_endpoint(url, timeout=1.0).state == 'wrong'
     assert check_endpoint('').state == 'ok'
+
+
+def test_swapped_channels_show_on_a_thing_of_known_hue():
+    rgb = np.full((60, 90, 3), 128, np.uint8)
+    rgb[20:40, 30:60] = (210, 30, 25)
+    assert checks.check_channels(rgb, 'red').state == checks.OK
+    swapped = checks.check_channels(np.ascontiguousarray(rgb[..., ::-1]), 'red')
+    assert swapped.state == checks.WRONG and 'swap_red_blue' in swapped.fix
+    assert checks.check_channels(np.full((60, 90, 3), 128, np.uint8), 'red').state == checks.NOTE

@@ -152,6 +152,16 @@ def check_camera(
     return [wide, Check('camera mount', WRONG if problem else OK, seen, problem)]
 
 
+def check_channels(rgb: NDArray[np.uint8], hue: str) -> Check:
+    """Look whether a thing of known hue before the camera has it; swapped channels change it."""
+    problem = camera_checks.hue_problem(rgb, hue)
+    if not problem:
+        return Check('channel order', OK, f'what is {hue} looks {hue}')
+    if 'are swapped' in problem:
+        return Check('channel order', WRONG, problem, 'intake.swap_red_blue: true')
+    return Check('channel order', NOTE, problem, 'hold it nearer, in good light')
+
+
 def check_floor(
     depth: NDArray[np.float32], camera: PinholeCamera, base_tform_camera: NDArray[np.float64]
 ) -> Check:

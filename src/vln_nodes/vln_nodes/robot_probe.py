@@ -25,7 +25,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import Buffer, TransformException, TransformListener
 
-from vln_core.errors import GeometryError
+from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry.camera import PinholeCamera
 from vln_core.perception import camera_checks
 from vln_nodes import conversions
@@ -57,6 +57,7 @@ class ProbeConfig:
         duration: How long to listen, seconds.
         detector: Configured back end of perception.
         model_url: Endpoint of System 2; '' without a model.
+        hue: Colour of a thing that is held before the camera, for the order of channels; '' none.
     """
 
     topics: dict[str, str]
@@ -67,6 +68,7 @@ class ProbeConfig:
     duration: float = 5.0
     detector: str = 'simulated'
     model_url: str = ''
+    hue: str = ''
 
 
 class RobotProbe:
@@ -126,11 +128,20 @@ class RobotProbe:
         found += self._check_velocity(may_move)
         picture = self._streams['color'].last
         size = len(picture.data) if picture is not None else 0
+        if picture is not None and self._config.hue:
+            found.append(self._check_channels(picture))
         found.append(checks.check_buffers(_rmem_max(), size))
         has_labels = bool(self._node.count_publishers('sim/labels'))
         found.append(checks.check_detector(self._config.detector, is_simulated=has_labels))
         found.append(check_endpoint(self._config.model_url))
         return found
+
+    def _check_channels(self, picture: Image) -> Check:
+        try:
+            rgb = conversions.rgb_of_image(picture)
+        except PerceptionError as error:
+            return Check('channel order', checks.WRONG, str(error))
+        return checks.check_channels(rgb, self._config.hue)
 
     def _spin(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
