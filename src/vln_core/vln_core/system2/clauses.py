@@ -179,6 +179,8 @@ class ClauseJudge:
                 continue
             if side == 'left' and lateral < 0.2 or side == 'right' and lateral > -0.2:
                 continue
+            if item.direction == 'straight' and not side and abs(lateral) > max(ahead, 0.3):
+                continue  # "the door ahead" is none beside the way
             found.append((ahead, door))
         found.sort(key=lambda pair: (pair[0], pair[1].id))
         if item.ordinal == -1:

@@ -20,6 +20,11 @@ from vln_core.vocabulary import typical_rooms
 
 _MIN_CONFIDENCE = 0.15
 _RANK_WEIGHT = (1.0, 0.5, 0.35, 0.25)
+# Found in rooms of every type: they hint at one, they do not make it.
+_ANYWHERE = frozenset(
+    ('plant', 'lamp', 'rug', 'painting', 'vase', 'trash can', 'curtain', 'mirror', 'clock')
+)
+_HINT = 0.35
 
 
 def wrap(angle: float) -> float:
@@ -111,6 +116,7 @@ class Situation:
             rooms = typical_rooms(category)
             for rank, name in enumerate(rooms[: len(_RANK_WEIGHT)]):
                 weight = _RANK_WEIGHT[rank] / (1.0 if len(rooms) == 1 else 1.3)
+                weight *= _HINT if category in _ANYWHERE else 1.0
                 scores[name] += weight * max(confidence, 0.3)
         doors = len(self.doorways_of(room))
         if doors >= 3:
