@@ -14,7 +14,6 @@ import yaml
 from vln_launch import packages
 from vln_launch.context import Context
 from vln_launch.errors import SubstitutionError
-from vln_launch.substitutions import Substitution, perform
 
 
 def _var(context: Context, name: str, default: str | None = None) -> str:
@@ -93,13 +92,12 @@ REFUSED = {
 }
 
 
-def check(substitution: Substitution) -> None:
+def check(name: str, given: int) -> None:
     """Refuse unknown functions and wrong numbers of arguments.
 
     Raises:
         SubstitutionError: With what is known.
     """
-    name, given = substitution.name, len(substitution.arguments)
     if name in REFUSED:
         raise SubstitutionError(f'$({name} ...) is not supported here; {REFUSED[name]}')
     if name not in FUNCTIONS:
@@ -111,11 +109,10 @@ def check(substitution: Substitution) -> None:
         raise SubstitutionError(f'$({name} ...) takes {wanted} arguments, not {given}')
 
 
-def evaluate(substitution: Substitution, context: Context) -> str:
-    """Return what a substitution stands for.
+def evaluate(name: str, arguments: list[str], context: Context) -> str:
+    """Return what a function gives for arguments that are already plain text.
 
     Raises:
         SubstitutionError: An argument has no sensible value.
     """
-    arguments = [perform(list(argument), context) for argument in substitution.arguments]
-    return FUNCTIONS[substitution.name][2](context, *arguments)
+    return FUNCTIONS[name][2](context, *arguments)

@@ -11,12 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from vln_launch import functions
+from vln_launch.context import Context
 from vln_launch.errors import SubstitutionError
-
-if TYPE_CHECKING:
-    from vln_launch.context import Context
 
 IDENTIFIER = re.compile(r'[A-Za-z][A-Za-z0-9_-]*')
 
@@ -36,9 +34,8 @@ class Substitution:
         Raises:
             SubstitutionError: It cannot be evaluated.
         """
-        from vln_launch.functions import evaluate
-
-        return evaluate(self, context)
+        arguments = [perform(list(argument), context) for argument in self.arguments]
+        return functions.evaluate(self.name, arguments, context)
 
     def describe(self) -> str:
         """Return how ros2 launch --show-args writes it."""
@@ -75,11 +72,9 @@ def parse(text: str) -> Template:
         SubstitutionError: A bracket or quote is not closed, a function is unknown, or a dollar
             sign stands alone.
     """
-    from vln_launch.functions import check
-
     template, _ = _parse_until(text, 0, '')
     for part in _substitutions(template):
-        check(part)
+        functions.check(part.name, len(part.arguments))
     return template
 
 
