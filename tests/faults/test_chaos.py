@@ -16,15 +16,15 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2: run ./vln test, or source the environment')
 
-from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from sensor_msgs.msg import Image  # noqa: E402
-from tf2_msgs.msg import TFMessage  # noqa: E402
+from nav_msgs.msg import Odometry
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import Image
+from tf2_msgs.msg import TFMessage
 
-from vln_cli import chaos_interposer  # noqa: E402
-from vln_cli.chaos_faults import catalogue, schedule  # noqa: E402
-from vln_cli.chaos_watch import slope  # noqa: E402
-from vln_cli.paths import ROOT  # noqa: E402
+from vln_cli import chaos_interposer
+from vln_cli.chaos_faults import catalogue, schedule
+from vln_cli.chaos_watch import slope
+from vln_cli.paths import ROOT
 
 
 def test_every_fault_comes_once_before_any_comes_again():

@@ -282,7 +282,7 @@ class Campaign:
         self.starts += 1
         self._say(f'starting stack {self.starts}')
         self._stack = ChaosStack(folder, self._scene, self.options.seed, self._secret)
-        watch = self._watch = Watch()
+        watch = self._watch = Watch(self.starts)
 
         def is_ready() -> bool:
             return not self.stack.is_alive or (

@@ -60,8 +60,8 @@ class Stalls:
 class Watch(Node):
     """Listens to everything; a violation is a line of text with its time."""
 
-    def __init__(self) -> None:
-        super().__init__('chaos_watch')
+    def __init__(self, number: int) -> None:
+        super().__init__(f'chaos_watch_{number}')
         self.violations: list[str] = []
         self.commands: deque[tuple[float, float, float]] = deque(maxlen=4000)
         self.acknowledged = Acknowledged()

@@ -39,7 +39,8 @@ class SpatialHash:
     def near(self, x: float, y: float, radius: float) -> list[int]:
         """Return the numbers in all cells that a disc touches; some may lie outside it."""
         low, high = self._key(x - radius, y - radius), self._key(x + radius, y + radius)
-        cells, result = self._cells, []
+        cells = self._cells
+        result: list[int] = []
         for column in range(low[0], high[0] + 1):
             for row in range(low[1], high[1] + 1):
                 found = cells.get((column, row))
