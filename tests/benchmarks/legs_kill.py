@@ -102,9 +102,11 @@ class _Driver:
             Odometry, 'odom', self._on_odometry, qos.sensor(is_lockstep=False)
         )
 
-    def _on_odometry(self, message: object) -> None:
+    def _on_odometry(self, message: object, info: dict[str, int]) -> None:
+        # When the base said it; this process may have waited for a processor.
+        waited = (time.time_ns() - info['source_timestamp']) * 1e-9
         turn_rate = message.twist.twist.angular.z  # type: ignore[attr-defined]
-        self.seen.append((time.monotonic(), turn_rate))
+        self.seen.append((time.monotonic() - waited, turn_rate))
 
     def is_turning(self) -> bool:
         """Whether the robot has turned for a while."""

@@ -97,7 +97,7 @@ class LockstepWorld:
     def run(self, client: ActionClient, goal: object, *, cancel_at: int | None = None) -> object:
         """Send a goal, return its result."""
         deadline = 60.0
-        assert wait_until_spinning(self.node, client.server_is_ready, deadline)
+        assert wait_until_spinning(self.node, client.server_is_ready, 240.0)  # imports, compiles
         sent = client.send_goal_async(goal)
         assert wait_until_spinning(self.node, sent.done, deadline)
         handle = sent.result()
