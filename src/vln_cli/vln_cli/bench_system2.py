@@ -16,6 +16,7 @@ from typing import Any
 
 from vln_cli import paths
 
+NAMES = ('sofa', 'bed', 'doorway', 'table', 'chair', 'lamp', 'plant', 'sink')
 MODES = ('ham', 'agentic', 'mcgpt', 'fused')
 
 
@@ -79,49 +80,83 @@ def _boundaries(options: argparse.Namespace) -> float | None:
     return round(boundary_f1(json.loads(path.read_text(encoding='utf-8'))), 4)
 
 
+class _Instant:
+    """Answers at once, so that what is timed is the stack's own work."""
+
+    def __init__(self) -> None:
+        self.largest = 0
+
+    def begin_episode(self, name: str) -> None:
+        """Nothing is counted."""
+
+    def chat(self, messages: list[Any], *, tools: Any = (), schema: Any = None) -> Any:
+        """Return an answer that is valid at every step."""
+        from vln_core.memory.tokens import text_tokens
+        from vln_core.system2.messages import Reply
+
+        self.largest = max(self.largest, sum(text_tokens(m.text) for m in messages))
+        if len(tools) == 4:
+            return Reply('{"tool": "stop", "arguments": {}}')
+        return Reply('{"action": {"type": "stop"}, "viewpoint": "STOP", "rationale": "r"}')
+
+
 def _overhead(
     options: argparse.Namespace, curves: dict[str, list[float]]
 ) -> dict[str, float | int]:
-    """Time building, rendering and validating of decisions beside the model's own time."""
-    from vln_core.memory.tokens import text_tokens
-    from vln_core.system2.messages import Reply
+    """Time context, rendering and validation of decisions beside the model's own time.
+
+    Processor time of the deciding thread: other work of the machine does not count.
+    """
     from vln_core.system2.model_planner import ModelPlanner, ModelPlannerConfig
 
-    said = '{"action": {"type": "goto", "viewpoint": "f1"}, "viewpoint": "f1", "rationale": "r"}'
-
-    class Instant:
-        """Answers at once, so that what is timed is the stack's own work."""
-
-        largest = 0
-
-        def begin_episode(self, name: str) -> None:
-            pass
-
-        def chat(self, messages: list[Any], *, tools: Any = (), schema: Any = None) -> Reply:
-            self.largest = max(self.largest, sum(text_tokens(m.text) for m in messages))
-            text = '{"tool": "stop", "arguments": {}}' if len(tools) == 4 else said
-            return Reply(text)
-
+    examples = _examples()
     times: list[float] = []
     largest = 0
     for mode in MODES:
-        model = Instant()
-        planner = ModelPlanner(model, ModelPlannerConfig(mode=mode))
+        model = _Instant()
+        planner = ModelPlanner(model, ModelPlannerConfig(mode=mode), examples)
+        store = _store()
         own: list[float] = []
         for step in range(options.decisions):
-            context = _context(options.seed, step)
-            started = time.perf_counter()
-            planner.decide(context)
-            own.append((time.perf_counter() - started) * 1e3)
-        curves[mode] = own
-        times += own
+            store.observe(_panorama(options.seed, step))
+            began = time.thread_time()
+            planner.decide(store.context(with_map_image=mode != 'mcgpt'))
+            own.append((time.thread_time() - began) * 1e3)
+        # The largest prompts come from contexts with long texts, which a store cuts by itself.
+        for step in range(0, options.decisions, 10):
+            planner.decide(_context(options.seed, step))
+        # The first one loads libraries and fonts, once a process.
+        curves[mode] = own[1:]
+        times += own[1:]
         largest = max(largest, model.largest)
-        _say(options, f'{mode}: median {statistics.median(own):.1f} ms')
+        _say(
+            options, f'{mode}: median {statistics.median(own):.1f} ms, longest {max(own[1:]):.1f}'
+        )
     times.sort()
     return {
         'overhead_ms_p95': round(times[int(0.95 * (len(times) - 1))], 2),
         'prompt_text_tokens_max': largest,
     }
+
+
+def _examples() -> Any:
+    from vln_core.memory.encoders import make_encoder
+    from vln_core.system2.demonstrations import DemonstrationStore, load_demonstrations
+    from vln_core.system2.prompting import config_folder
+
+    found = load_demonstrations(config_folder('demonstrations'))
+    return DemonstrationStore(found, make_encoder('words'))
+
+
+def _store() -> Any:
+    """Return a memory in which an episode has begun."""
+    from vln_core.memory.store import MemoryConfig, MemoryStore
+    from vln_core.system2.instructions import parse_instruction
+
+    store = MemoryStore(MemoryConfig(max_waypoints=10_000))
+    instruction = 'Leave the bedroom, turn left, pass the sofa and stop at the sink'
+    store.begin(instruction, parse_instruction(instruction))
+    return store
 
 
 def _context(seed: int, step: int) -> Any:
@@ -130,16 +165,15 @@ def _context(seed: int, step: int) -> Any:
     from system2_contexts import context, detection, opening, thing, views
 
     rng = np.random.default_rng([seed, step])
-    names = ('sofa', 'bed', 'doorway', 'table', 'chair', 'lamp', 'plant', 'sink')
     track = tuple((0.5 * k, 0.1 * (k % 7), 0.0) for k in range(min(step, 38) + 1))
     pose = track[-1]
     count = min(120, 10 + 2 * step)
     objects = tuple(
-        thing(k, names[k % 8], *rng.uniform(-10, 10, 2).tolist()) for k in range(1, count)
+        thing(k, NAMES[k % 8], *rng.uniform(-10, 10, 2).tolist()) for k in range(1, count)
     )
     openings = tuple(opening(k, *rng.uniform(-9, 9, 2).tolist(), pose) for k in range(1, 15))
     seen = tuple(
-        detection(k % 12, names[k % 8], *rng.uniform(-6, 6, 2).tolist()) for k in range(60)
+        detection(k % 12, NAMES[k % 8], *rng.uniform(-6, 6, 2).tolist()) for k in range(60)
     )
     made = context(
         'Leave the bedroom, turn left, pass the sofa and stop at the sink',
@@ -150,6 +184,21 @@ def _context(seed: int, step: int) -> Any:
     from dataclasses import replace
 
     return replace(made, panorama=replace(made.panorama, views=views(12)))
+
+
+def _panorama(seed: int, step: int) -> Any:
+    """Return what 12 views show at a step of a walk through a flat with 120 things."""
+    import numpy as np
+    from system2_contexts import detection, views
+
+    from vln_core.observation import Panorama
+
+    things = np.random.default_rng(seed).uniform((0.0, -8.0), (20.0, 8.0), (120, 2))
+    base = np.eye(4)
+    base[:2, 3] = 0.5 * (step % 40), 2.0 * np.sin(0.2 * step)
+    near = np.argsort(np.hypot(*(things - base[:2, 3]).T), kind='stable')[:60]
+    seen = tuple(detection(int(k) % 12, NAMES[k % len(NAMES)], *things[k].tolist()) for k in near)
+    return Panorama(step, step + 1, base, views(12), seen)
 
 
 def _plot(curves: dict[str, list[float]], folder: Path) -> None:

@@ -83,13 +83,18 @@ class ModelPlanner:
             demonstrations: Examples for ``mcgpt`` and ``fused``.
 
         Raises:
-            ConfigError: A prompt file is missing.
+            ConfigError: A prompt file is missing, or states no version.
         """
         self._model = model
         self._config = config or ModelPlannerConfig()
         self._demonstrations = demonstrations
         self._library = PromptLibrary(self._config.prompts)
         mode = self._config.mode
+        for name in self._templates():
+            self._library.version(name)
+        if mode == 'mcgpt':
+            # Loading K-means takes seconds, which must not fall into the first decision.
+            import vln_core.memory.topological  # noqa: F401
         self._tools = {'agentic': tl.ALL, 'fused': tl.LOOKING}.get(mode, ())
         self._read: Callable[[str, PlanningContext], DecisionRecord] = (
             _read_mcgpt if mode == 'mcgpt' else lambda text, context: parse_record(text)
@@ -140,13 +145,17 @@ class ModelPlanner:
             # AgenticNav shows pictures, the map and the dialogue, no retrieved text.
             values.update(memory='', window='', viewpoints='')
         system = self._library.render(
-            f'{mode}.system.j2', stop_radius=f'{context.stop_radius:g}',
+            self._templates()[0], stop_radius=f'{context.stop_radius:g}',
             max_calls=self._config.max_calls, native_tools=self._config.native_tools,
         )  # fmt: skip
-        user = self._library.render('mcgpt.user.j2' if mode == 'mcgpt' else 'user.j2', **values)
+        user = self._library.render(self._templates()[1], **values)
         check_size((system, user))
         pictures = self._pictures(context) if mode != 'mcgpt' else ()
         return [Message('system', system), Message('user', user, pictures)]
+
+    def _templates(self) -> tuple[str, str]:
+        mode = self._config.mode
+        return f'{mode}.system.j2', 'mcgpt.user.j2' if mode == 'mcgpt' else 'user.j2'
 
     def _pictures(self, context: PlanningContext) -> tuple[Picture, ...]:
         if not self._config.has_vision:

@@ -89,9 +89,13 @@ class PromptLibrary:
         """Return the version that a prompt file states in its first line.
 
         Raises:
-            ConfigError: It states none.
+            ConfigError: It is missing, or states none.
         """
-        match = _VERSION.match((self.folder / name).read_text(encoding='utf-8'))
+        try:
+            text = (self.folder / name).read_text(encoding='utf-8')
+        except OSError as error:
+            raise ConfigError(f'prompt {self.folder / name} cannot be read: {error}') from error
+        match = _VERSION.match(text)
         if match is None:
             raise ConfigError(f'prompt {name} must begin with a line like {{# version: 1 #}}')
         return int(match.group(1))
