@@ -1,13 +1,16 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""On the robot's machine: gives an instruction, and writes down when the base moves and stands.
+"""On the robot: gives an instruction, cuts the link while the base drives, notes when it stands.
 
-``python link_watch.py FACTS.jsonl``; times are of the steady clock, which namespaces share.
+``python link_watch.py FACTS.jsonl DEVICE``; times are of the steady clock, which namespaces share.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
+import socket
+import struct
 import sys
 import time
 from pathlib import Path
@@ -25,11 +28,20 @@ TASK = 'Search the rooms for the sofa and stop beside it.'
 _STEADY_COMMANDS = 8
 
 
-def main(path: Path) -> None:
+def cut(device: str) -> None:
+    """Take a network device down at once; starting a program would take too long."""
+    get_flags, set_flags, is_up = 0x8913, 0x8914, 0x1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        request = struct.pack('16sh22x', device.encode(), 0)
+        flags = struct.unpack('16sh22x', fcntl.ioctl(handle, get_flags, request))[1]
+        fcntl.ioctl(handle, set_flags, struct.pack('16sh22x', device.encode(), flags & ~is_up))
+
+
+def main(path: Path, device: str) -> None:
     """Run until interrupted."""
     rclpy.init()
     node = rclpy.create_node('link_watch')
-    state = {'moving': 0, 'is_ready': False, 'is_sent': False}
+    state = {'driving': 0, 'is_ready': False, 'is_sent': False, 'is_cut': False}
 
     def note(kind: str) -> None:
         with path.open('a') as file:
@@ -37,14 +49,14 @@ def main(path: Path) -> None:
 
     def on_command(message: TwistStamped) -> None:
         twist = message.twist
-        if abs(twist.linear.x) + abs(twist.angular.z) > 1e-3:
-            state['moving'] += 1
-            if state['moving'] >= _STEADY_COMMANDS:
-                note('moving')
-        else:
-            if state['moving']:
-                note('zero')
-            state['moving'] = 0
+        moves = abs(twist.linear.x) + abs(twist.angular.z) > 1e-3
+        state['driving'] = state['driving'] + 1 if twist.linear.x > 0.1 else 0
+        if state['is_cut']:
+            note('moving' if moves else 'zero')
+        elif state['driving'] >= _STEADY_COMMANDS:
+            state['is_cut'] = True
+            cut(device)
+            note('cut')
 
     def on_status(message: SafetyStatus) -> None:
         if message.state == SafetyStatus.OK and not state['is_ready']:
@@ -65,6 +77,6 @@ def main(path: Path) -> None:
 
 if __name__ == '__main__':
     try:
-        main(Path(sys.argv[1]))
+        main(Path(sys.argv[1]), sys.argv[2])
     except (KeyboardInterrupt, ExternalShutdownException):
         pass

@@ -168,6 +168,28 @@ def test_another_pixel_is_shown(bag: Path) -> None:
     assert len(differences) == num_changed > 0
 
 
+def test_a_model_is_answered_by_the_record(bag: Path) -> None:
+    episode = episode_replay.episodes_of(Bag(bag))[0]
+    for number, decision in enumerate(episode.decisions):
+        reply = {
+            'text': decision.record_json, 'tool_calls': [], 'finish': 'stop', 'prompt_tokens': 9,
+            'reply_tokens': 9, 'model': 'scripted', 'seconds': 0.1,
+        }  # fmt: skip
+        episode.replies.append(
+            json.dumps({'number': number, 'prompt': '', 'reply': reply, 'error': ''})
+        )
+    values = episode_replay.recorded_parameters(Bag(bag))
+    values['system2'].update({'planner': 'ham', 'model.model': 'scripted', 'model.base_url': 'x'})
+    settings = episode_replay.Settings.of(values)
+    same = episode_replay.replay_episode(episode, settings, ['planner'])
+    assert same.num_compared['planner'] == len(episode.decisions)
+    assert [d.recorded.split(';')[0] for d in same.differences] == []
+    episode.replies.pop()
+    short = episode_replay.replay_episode(episode, settings, ['planner'])
+    assert [d.step for d in short.differences] == [episode.decisions[-1].step]
+    assert 'no decision' in short.differences[0].now
+
+
 def test_what_was_not_recorded_is_said(bag: Path) -> None:
     episode = episode_replay.episodes_of(Bag(bag))[0]
     first = episode.decisions[0].panorama_id
