@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vln_cli.chaos_stack import ChaosStack
     from vln_cli.chaos_watch import Watch
 
-_READY = 180.0
+_READY = 300.0
 # Time below which no further stack is started, s.
 _START = 60.0
 # An instruction must have ended this long after it was cancelled, s, plus stalls.
