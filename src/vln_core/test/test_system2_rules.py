@@ -235,6 +235,87 @@ def test_verified_stop_names_each_missing_proof():
     assert 'geometry: the nearest sofa is' in ' '.join(check_stop(ctx, far))
 
 
+def test_the_thing_of_the_very_name_is_looked_for_before_a_kindred_one():
+    wardrobe = thing(5, 'wardrobe', 2.0, 0.5)
+    seen = (detection(0, 'wardrobe', 2.0, 0.5),)
+    more = (opening(1, 3.0, 0.0, (0.0, 0.0, 0.0)),)
+    ctx = context('Find the cabinet', objects=(wardrobe,), detections=seen, openings=more)
+    assert decide(ctx).action == Goto(viewpoint='f1')
+    # nothing else is left: then it may be what was meant
+    left = context('Find the cabinet', objects=(wardrobe,), detections=seen)
+    assert decide(left).action == Go(view=0, target='wardrobe')
+
+
+def test_what_was_named_once_and_is_not_seen_from_near_by_is_doubted():
+    false = replace(thing(5, 'sofa', 2.0, 0.0), num_sightings=1)
+    more = (opening(1, 0.0, 3.0, (0.5, 0.0, 0.0), seen_from=1),)
+    track = ((0.0, 0.0, 0.0), (0.5, 0.0, 0.0))
+    ctx = context('Find the sofa', track=track, objects=(false,), openings=more)
+    ctx = replace(ctx, panorama=replace(ctx.panorama, views=looking_along_x(5.0)))
+    assert decide(ctx).action == Goto(viewpoint='f1')
+    twice = replace(false, num_sightings=2)
+    ctx = replace(ctx, graph=replace(ctx.graph, objects=(twice,)))
+    assert decide(ctx).action != Goto(viewpoint='f1')
+
+
+def test_a_thing_that_cannot_be_reached_is_tried_from_its_sides():
+    sofa = thing(5, 'sofa', 4.0, 0.0)
+    seen = (detection(0, 'sofa', 4.0, 0.0),)
+    track = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    fresh = decide(context('Go to the sofa', track=track, objects=(sofa,), detections=seen))
+    assert fresh.action == Go(view=0, target='sofa')
+    # a turn here, of four tries, was in vain
+    again = decide(
+        context(
+            'Go to the sofa',
+            track=track,
+            objects=(sofa,),
+            detections=seen,
+            history=(note(0, 'move_to(view 0, 0.3, 0.8)', 105),),
+        )  # fmt: skip
+    )
+    assert isinstance(again.action, MoveTo)
+    assert again.action.u > 20.0 / 32.0  # right of its box
+
+
+def test_arrived_is_who_comes_no_nearer():
+    sofa = thing(5, 'sofa', 1.6, 0.0)
+    seen = (detection(0, 'sofa', 1.6, 0.0),)
+    track = ((0.0, 0.0, 0.0), (0.1, 0.0, 0.0))
+    pursued = replace(
+        note(0, 'go(view 0, "sofa")', 0), rationale='the goal sofa 5 is 1.3 m away; as said'
+    )
+    ctx = context(
+        'Go to the sofa', track=track, objects=(sofa,), detections=seen, history=(pursued,)
+    )
+    assert decide(ctx).action == Stop(object_id=5)
+    assert isinstance(decide(replace(ctx, history=())).action, Go)
+
+
+def test_one_looks_again_in_the_room_the_route_led_into():
+    # the way led through the door into a bathroom, where a detector missed the sink
+    objects = (EXIT_DOOR, thing(3, 'toilet', 4.6, 0.1), *BEDROOM)
+    track = ((0.0, 0.0, 0.0), (3.0, 0.0, 0.0))
+    items = with_status('Enter the first door and stop at the sink', 1, waypoint=1)
+    ctx = context(
+        'Enter the first door and stop at the sink', track=track, objects=objects, items=items,
+        detections=(detection(0, 'toilet', 4.6, 0.1),),
+        openings=(opening(1, -2.0, -1.0, track[-1], area=9.0),),
+    )  # fmt: skip
+    record = decide(ctx)
+    assert record.action == Go(view=0, target='toilet')
+    assert 'looks again' in record.rationale
+
+
+def test_the_door_ahead_is_none_beside_the_way():
+    pose = (0.0, 0.0, 0.0)
+    doors = (door(1, 1.0, 2.0, 'x'), door(2, 4.0, 0.3, 'y'))
+    openings = (opening(1, 1.0, 3.0, pose), opening(2, 5.2, 0.3, pose))
+    text = 'Go straight through the doorway ahead and stop at the bed'
+    record = decide(context(text, objects=doors, openings=openings))
+    assert record.action == Goto(viewpoint='f2')
+
+
 def looking_along_x(depth):
     """Views of which the first looks along x at a camera height of 1 m and sees ``depth``."""
     odom_tform_camera = np.array([[0, 0, 1, 0], [-1, 0, 0, 0], [0, -1, 0, 1], [0, 0, 0, 1]], float)
