@@ -146,6 +146,19 @@ def test_mcgpt_is_text_only_and_chooses_viewpoints():
     assert '<f1,' in server.requests[0]['messages'][1]['content']
 
 
+@pytest.mark.parametrize('mode', ['agentic', 'mcgpt'])
+def test_modes_without_progress_are_not_asked_for_it_at_a_stop(mode):
+    stop = (
+        Play(tool_calls=(('stop', '{}'),)) if mode == 'agentic' else good('{"viewpoint": "STOP"}')
+    )
+    with ModelServer([stop]) as server:
+        planner, _ = planner_of(server, mode)
+        record = planner.decide(context('Leave the bedroom and stop at the sofa.'))
+    (update,) = record.notes.progress
+    assert (update.index, update.status) == (0, 'skipped')
+    assert update.reason == f'mode {mode} writes no progress'
+
+
 def test_refused_answer_goes_back_with_the_reason_once():
     bad = '{"action": {"type": "goto", "viewpoint": "f77"}}'
     with ModelServer([good(bad)]) as server:

@@ -18,6 +18,7 @@ from vln_core.system2.messages import Message, Reply
 from vln_core.system2.model_errors import ModelError
 from vln_core.system2.record import Goto
 from vln_core.system2.transcript import Transcript
+from vln_nodes import parameters
 from vln_nodes.system2_config import System2Parameters, make_planner
 
 POSE = (0.0, 0.0, 0.0)
@@ -57,3 +58,8 @@ def test_mistakes_are_said_at_the_start(tmp_path):
 )
 def test_modes_with_pictures_are_shown_the_map(planner, shown):
     assert System2Parameters(planner=planner).shows_map == shown
+
+
+def test_the_model_can_be_named_by_parameter():
+    names = [row.name for row in parameters.rows(System2Parameters())]
+    assert {'model.model', 'model.base_url', 'budget.tokens', 'outage.policy'} <= set(names)

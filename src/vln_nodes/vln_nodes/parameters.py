@@ -65,7 +65,12 @@ def rows(config: Any, prefix: str = '', given: frozenset[str] = frozenset()) -> 
         given: Fields left out, because an object further up gives them to all of its parts.
     """
     documented = _documented(type(config))
-    names = frozenset(field.name for field in dataclasses.fields(config))
+    # A group gives nothing: system2's group "model" has a parameter "model.model".
+    names = frozenset(
+        field.name
+        for field in dataclasses.fields(config)
+        if not dataclasses.is_dataclass(getattr(config, field.name))
+    )
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if field.name in given:

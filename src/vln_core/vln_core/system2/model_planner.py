@@ -19,7 +19,7 @@ from vln_core.system2.messages import ChatModel, Message, Picture, Reply, ToolCa
 from vln_core.system2.model_errors import BudgetSpent
 from vln_core.system2.parsing import parse_record
 from vln_core.system2.prompting import PromptLibrary, bearing_words, check_size, values_of
-from vln_core.system2.record import DecisionRecord, Goto, Stop, WorldNotes
+from vln_core.system2.record import DecisionRecord, Goto, ProgressUpdate, Stop, WorldNotes
 from vln_core.system2.schema import mcgpt_schema, record_schema
 from vln_core.system2.validation import validate
 
@@ -191,7 +191,7 @@ class ModelPlanner:
                 else:
                     record = self._decision(reply, context)
                 validate(record, context)
-                return record
+                return self._closed(record, context)
             except RecordError as error:
                 if repairs >= self._config.max_repairs:
                     raise PlannerError(
@@ -201,6 +201,24 @@ class ModelPlanner:
                 repairs += 1
                 _logger.info('decision sent back: %s', error)
                 self._send_back(messages, reply, error)
+
+    def _closed(self, record: DecisionRecord, context: PlanningContext) -> DecisionRecord:
+        """Close the items at a stop of a mode that writes no progress, and say so (SPEC 4.2).
+
+        Its stop then needs the geometric and the semantic proof only.
+        """
+        mode = self._config.mode
+        if mode not in ('agentic', 'mcgpt') or not isinstance(record.action, Stop):
+            return record
+        updates = tuple(
+            ProgressUpdate(
+                index=item.index, status='skipped', reason=f'mode {mode} writes no progress'
+            )
+            for item in context.progress.items[:-1]
+            if item.status.is_open
+        )
+        notes = record.notes.model_copy(update={'progress': updates})
+        return record.model_copy(update={'notes': notes})
 
     def _schema(self, context: PlanningContext) -> dict[str, Any]:
         make = mcgpt_schema if self._config.mode == 'mcgpt' else record_schema
