@@ -179,7 +179,9 @@ def test_a_model_is_answered_by_the_record(bag: Path) -> None:
             json.dumps({'number': number, 'prompt': '', 'reply': reply, 'error': ''})
         )
     values = episode_replay.recorded_parameters(Bag(bag))
-    values['system2'].update({'planner': 'ham', 'model.model': 'scripted', 'model.base_url': 'x'})
+    values['system2'].update(
+        {'planner': 'ham', 'model.model': 'scripted', 'model.base_url': 'http://localhost:1'}
+    )
     settings = episode_replay.Settings.of(values)
     same = episode_replay.replay_episode(episode, settings, ['planner'])
     assert same.num_compared['planner'] == len(episode.decisions)
