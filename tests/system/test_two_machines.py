@@ -146,12 +146,11 @@ def test_a_cut_link_stops_the_robot(link, start, tmp_path) -> None:
     _wait_for(lambda: bool(seen('cut')), 240.0, tell)
     rate = (_bytes_over(robot) - first) / (time.monotonic() - since) / 1e6
     _logger.info('over the link: %.1f MB/s', rate)
-    _wait_for(lambda: bool(seen('zero')), 20.0, tell)
+    time.sleep(4.0)
     (cut,) = (_time(fact) for fact in seen('cut'))
-    stopped = _time(seen('zero')[0]) - cut
-    _logger.info('zero %.2f s after the cut', stopped)
+    moving = [_time(fact) - cut for fact in seen('moving')]
+    stopped = max(moving, default=0.0)
+    _logger.info('the last motion was commanded %.2f s after the cut', stopped)
     # Heartbeats are 0.2 s apart and scheduling of this machine comes on top.
-    assert 0.0 < stopped <= SAFE + 0.3
-    time.sleep(3.0)
-    assert not [fact for fact in seen('moving') if _time(fact) > cut + stopped]
+    assert stopped <= SAFE + 0.3
     assert 'NODE_LOST' in (tmp_path / 'body.log').read_text()
