@@ -4,6 +4,7 @@
 
 import os
 import random
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -121,6 +122,25 @@ def test_a_write_that_fails_is_not_acknowledged_and_nothing_is_built_on_it(tmp_p
         store.observe(panorama(6, *WALK[1]))
     again = open_store(tmp_path / 'memory.db', begin=False)
     assert len(again.waypoints) == 1
+
+
+def test_a_new_episode_goes_on_once_a_full_disk_is_free(tmp_path):
+    path = tmp_path / 'memory.db'
+    store = MemoryStore(path=path, encoder='words')
+    store.begin('go', ITEMS)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, hard))
+        with pytest.raises(MemoryStoreError, match='refused a write'):
+            for _ in range(200):
+                store.begin('x' * 3000, ITEMS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with pytest.raises(MemoryStoreError, match='begin another episode'):
+        store.observe(panorama(5, *WALK[1]))
+    store.begin('stop at the sofa', ITEMS)
+    store.close()
+    assert MemoryStore(path=path, encoder='words').instruction == 'stop at the sofa'
 
 
 def test_recall_spills_to_disk_and_forgets_the_least_recalled_first(tmp_path):

@@ -92,7 +92,8 @@ class MemoryStore(MemoryState):
         check_items(items)
         for item in items:
             checks.check_text(f'item {item.index}', item.text, self.config.max_text)
-        self._check_usable()
+        if self._broken:
+            self._reopen()
         rows: list[Row] = []
         if self.config.lifelong:
             if self.journal is not None:
@@ -106,10 +107,21 @@ class MemoryStore(MemoryState):
         self.cache.forget()
         self._save('begin', instruction, rows)
 
+    def _reopen(self) -> None:
+        """Go back to what the disk holds, all that was acknowledged; a full disk may be free."""
+        assert self.journal is not None  # only a write to it can have failed
+        self.journal.close()
+        self.journal = Journal(self.journal.path, self.map_id)
+        self._clear()
+        persistence.load(self, self.journal)
+        self._forget_changes()
+        self._broken = ''
+
     def _check_usable(self) -> None:
         if self._broken:
             raise MemoryStoreError(
-                f'the memory store accepts no writes since one failed ({self._broken}); reopen it'
+                f'the memory store accepts no writes since one failed ({self._broken}); '
+                'begin another episode, or reopen it'
             )
 
     def _save(self, kind: str, text: str, extra: Sequence[Row] = ()) -> None:
