@@ -27,7 +27,8 @@ def main() -> int:
     parameters.cpuparams_batch.n_threads = 1
     parameters.verbosity = 0
     server = xllamacpp.Server(parameters)
-    print(f'{server.listening_address}/v1', flush=True)
+    sys.stdout.write(f'{server.listening_address}/v1\n')
+    sys.stdout.flush()
     sys.stdin.read()
     return 0
 

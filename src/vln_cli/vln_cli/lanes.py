@@ -73,13 +73,6 @@ def _without_habitat() -> str | None:
     return 'habitat-sim is not set up; run ./vln setup --habitat'
 
 
-def _without_models() -> str | None:
-    missing = [name for name in ('torch', 'transformers') if not importlib.util.find_spec(name)]
-    if missing:
-        return f'{", ".join(missing)} not installed; see config/requirements/models.txt'
-    return None
-
-
 def _without_browser() -> str | None:
     if importlib.util.find_spec('playwright') is None:
         return 'playwright is not installed; see docs/monitor.md'
