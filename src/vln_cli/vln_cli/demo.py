@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -55,8 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except VlnError as error:
         console.print(f'[red]error:[/red] {escape(str(error))}')
         return 2
-    out = options.out or Path('runs') / time.strftime('demo-%Y%m%d-%H%M%S')
-    out.mkdir(parents=True, exist_ok=True)
+    out = _output_folder(options.out)
+    _stop_on_signals()
     console.print(f'scene {folder.name}, simulator {options.sim}; log and report in {out}')
     environment = _environment()
     with (out / 'stack.log').open('w') as log:
@@ -139,6 +140,32 @@ def _plain(instruction: str) -> str:
     return ' '.join(instruction.lower().split()).rstrip('.')
 
 
+def _output_folder(wanted: Path | None) -> Path:
+    """Make the folder of log and report: the user's, or one that no other demo writes to."""
+    if wanted is not None:
+        wanted.mkdir(parents=True, exist_ok=True)
+        return wanted
+    stem = time.strftime('demo-%Y%m%d-%H%M%S')
+    for number in itertools.count(1):
+        folder = Path('runs') / (stem if number == 1 else f'{stem}-{number}')
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError('unreachable')
+
+
+def _stop_on_signals() -> None:
+    """End as with Ctrl-C when killed or when the terminal closes: nobody else stops the stack."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+
+
 def _environment() -> dict[str, str]:
     """Keep the demo away from robots in the network: this machine only, a domain of its own."""
     os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
@@ -179,11 +206,13 @@ def _run(
     console: Console,
 ) -> tuple[list[dict[str, object]], list[object]]:
     import rclpy
+    from rclpy.signals import SignalHandlerOptions
 
     from vln_cli.demo_client import DemoClient, StackError
     from vln_cli.demo_report import episode_report
 
-    rclpy.init(args=[])
+    # Ctrl-C must not shut the context down: cancelling the instruction still needs it.
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     rows: list[dict[str, object]] = []
     reports: list[object] = []
     try:

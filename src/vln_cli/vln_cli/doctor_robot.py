@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _probe(options: argparse.Namespace) -> list[Any]:
     import rclpy
+    from rclpy.signals import SignalHandlerOptions
 
     from vln_nodes.robot_probe import RobotProbe
 
@@ -80,7 +81,7 @@ def _probe(options: argparse.Namespace) -> list[Any]:
     names = ['--ros-args', '-r', '/tf:=tf', '-r', '/tf_static:=tf_static']
     if given.get('use_sim_time') == 'true':
         names += ['-p', 'use_sim_time:=true']
-    rclpy.init(args=names)
+    rclpy.init(args=names, signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = rclpy.create_node('vln_doctor', namespace=given.get('namespace') or None)
         probe = RobotProbe(node, _config(options, given))

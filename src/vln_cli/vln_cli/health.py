@@ -23,12 +23,13 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument('--timeout', type=float, default=5.0, help='listen so long, s (default 5)')
     options = parser.parse_args(argv)
     import rclpy
+    from rclpy.signals import SignalHandlerOptions
 
     from vln_interfaces.msg import Heartbeat
     from vln_nodes import qos
 
     missing = set(options.nodes)
-    rclpy.init(args=[])
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = rclpy.create_node('vln_health', namespace=options.namespace or None)
         node.create_subscription(
