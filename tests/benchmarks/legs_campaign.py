@@ -45,8 +45,8 @@ class Campaign:
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open('a', encoding='utf-8') as file:
-                piece = {'key': key, 'tally': dataclasses.asdict(tally)}  # type: ignore[call-overload]
-                file.write(json.dumps(piece) + '\n')
+                # Not asdict: it breaks Counters before Python 3.12.
+                file.write(json.dumps({'key': key, 'tally': vars(tally)}) + '\n')
         return tally
 
 
