@@ -24,6 +24,8 @@ SCENE = 'apartment:1'
 # One of each way to end; the others run with the marker slow.
 COMMON = ('fenced', 'unknown action', '503 for ever', 'stalls half way, then good')
 _STILL = 1e-3
+# The last turn of the look-around is braked within this of its end, seconds.
+_BRAKED = 0.25
 _logger = logging.getLogger(__name__)
 
 
@@ -105,7 +107,8 @@ class Run:
         times = [*self.states, (self.ended_at, 'ended')]
         for (begin, state), (end, _) in zip(times, times[1:], strict=False):
             if state == 'thinking':
-                found += [(v, w) for t, v, w in self.watcher.commands if begin <= t < end]
+                commands = self.watcher.commands
+                found += [(v, w) for t, v, w in commands if begin + _BRAKED <= t < end]
         return found
 
 
