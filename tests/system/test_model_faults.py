@@ -26,6 +26,8 @@ COMMON = ('fenced', 'unknown action', '503 for ever', 'stalls half way, then goo
 _STILL = 1e-3
 # The last turn of the look-around is braked within this of its end, seconds.
 _BRAKED = 0.25
+# Feedback may be heard so much later than the motion that it announces, seconds.
+_HEARD = 0.1
 _logger = logging.getLogger(__name__)
 
 
@@ -75,6 +77,7 @@ class Run:
         self.watcher = watcher
         self.states: list[tuple[float, str]] = []
         watcher.feedback.clear()
+        watcher.feedback_times.clear()
         watcher.decisions.clear()
         self.result: Navigate.Result | None = None
 
@@ -83,10 +86,9 @@ class Run:
         ending = handle.get_result_async()
 
         def is_over() -> bool:
-            now = time.monotonic()
-            told = self.watcher.feedback
-            for line in told[len(self.states) :]:
-                self.states.append((now, line.split()[1]))
+            told = list(zip(self.watcher.feedback_times, self.watcher.feedback, strict=False))
+            for moment, line in told[len(self.states) :]:
+                self.states.append((moment, line.split()[1]))
             return ending.done() or any(state == 'moving' for _, state in self.states)
 
         wait_until(is_over, PATIENCE, self.watcher._stack)
@@ -108,7 +110,7 @@ class Run:
         for (begin, state), (end, _) in zip(times, times[1:], strict=False):
             if state == 'thinking':
                 commands = self.watcher.commands
-                found += [(v, w) for t, v, w in commands if begin + _BRAKED <= t < end]
+                found += [(v, w) for t, v, w in commands if begin + _BRAKED <= t < end - _HEARD]
         return found
 
 

@@ -36,6 +36,7 @@ class Watcher:
         self.decisions: list[DecisionRecord] = []
         self.panoramas: dict[int, Panorama] = {}
         self.feedback: list[str] = []
+        self.feedback_times: list[float] = []
         self.status = SafetyStatus(state=SafetyStatus.STARTING)
         self.num_collisions = 0
         self._context = rclpy.Context()
@@ -172,6 +173,7 @@ class Watcher:
 
     def _on_feedback(self, message: Any) -> None:
         feedback = message.feedback
+        self.feedback_times.append(time.monotonic())
         self.feedback.append(f'{feedback.step} {feedback.state} {feedback.text}')
 
     def _result(self, future: Any, timeout: float) -> Any:
