@@ -94,6 +94,9 @@ def test_failures_are_sorted_by_the_part_that_failed(code, codes, near, kind):
 def test_two_of_five_need_a_search():
     listed = [episode(n, ('search', 'dead_end') if n % 3 == 2 else ('route',)) for n in range(12)]
     assert [e.id for e in benchmark.choose_episodes(listed, 5)] == [0, 1, 3, 2, 5]
+    # where easy ones are rare, hard ones fill the number
+    few_easy = [listed[n] for n in (0, 2, 5, 8)]
+    assert [e.id for e in benchmark.choose_episodes(few_easy, 3)] == [0, 2, 5]
 
 
 def test_ids_name_scene_and_number():

@@ -135,6 +135,8 @@ def choose_episodes(episodes: list[Episode], count: int) -> list[Episode]:
     hard = [episode for episode in episodes if _HARD & set(episode.tags)]
     easy = [episode for episode in episodes if not _HARD & set(episode.tags)]
     num_hard = min(len(hard), round(0.4 * count))
+    # Some apartments have hardly an episode without a dead end: more hard ones fill the number.
+    num_hard = max(num_hard, min(len(hard), count - len(easy)))
     return easy[: count - num_hard] + hard[:num_hard]
 
 
