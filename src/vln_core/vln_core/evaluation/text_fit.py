@@ -348,7 +348,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--benchmark', choices=['r2r', 'reverie'], required=True)
     parser.add_argument('--out', type=Path, required=True, help='folder of the weights')
     parser.add_argument('--captions-only', action='store_true', help='without NavGPT objects')
-    parser.add_argument('--paths', type=int, default=0, help='fit on N paths, spread; 0: all')
+    parser.add_argument('--episodes', type=int, default=0, help='fit on N, spread; 0: all')
+    parser.add_argument(
+        '--one-per-path', action='store_true', help='one instruction a path: a third of the time'
+    )
     parser.add_argument('--tried', type=int, default=100, help='held-out episodes for the bias')
     parser.add_argument('--rounds', type=int, default=1)
     parser.add_argument('--ridge', type=float, default=1e-3)
@@ -357,10 +360,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     is_goal_only = options.benchmark == 'reverie'
     files = datasets.REVERIE_FILES if is_goal_only else datasets.R2R_FILES
     load = datasets.load_reverie if is_goal_only else datasets.load_r2r
-    episodes = one_per_path(list(load(datasets.find_split(options.data, files, 'train'))))
-    if options.paths:
-        step = max(1, len(episodes) // options.paths)
-        episodes = episodes[::step][: options.paths]
+    episodes = list(load(datasets.find_split(options.data, files, 'train')))
+    if options.one_per_path:
+        episodes = one_per_path(episodes)
+    if options.episodes:
+        step = max(1, len(episodes) // options.episodes)
+        episodes = episodes[::step][: options.episodes]
     world = TextWorld(
         options.data, use_objects=not options.captions_only, use_proposals=is_goal_only
     )
@@ -370,8 +375,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         report=_logger.info,
     )  # fmt: skip
     arguments = f'--data DIR --benchmark {options.benchmark} --rounds {options.rounds}'
-    arguments += f' --ridge {options.ridge:g} --paths {options.paths}'
+    arguments += f' --ridge {options.ridge:g} --episodes {options.episodes}'
+    arguments += f' --tried {options.tried}'
     arguments += ' --captions-only' if options.captions_only else ''
+    arguments += ' --one-per-path' if options.one_per_path else ''
     command = f'python -m vln_core.evaluation.text_fit {arguments} --out FOLDER'
     for weights, suffix in zip(made, ('', '_prior')):
         replace(weights, made_by=command).save(options.out / f'{options.benchmark}{suffix}.json')
