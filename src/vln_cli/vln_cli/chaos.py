@@ -16,45 +16,26 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from vln_cli.chaos_findings import Findings, Tried
 
 if TYPE_CHECKING:
     from vln_cli.chaos_faults import Fault
+    from vln_cli.chaos_goals import Goals
     from vln_cli.chaos_stack import ChaosStack
     from vln_cli.chaos_watch import Watch
 
 _READY = 300.0
 # Time below which no further stack is started, s.
 _START = 60.0
-# An instruction must have ended this long after it was cancelled, s, plus stalls.
-_CANCELLED_WITHIN = 20.0
 # Resident memory may grow by this much after a minute of warm-up, MB and MB per hour.
 _GROWTH_MB, _GROWTH_MB_PER_HOUR = 150.0, 600.0
 _WARM_UP = 60.0
 _PERIOD = 0.05
-
-
-@dataclass
-class Tried:
-    """One fault that was tried.
-
-    Attributes:
-        name: Of the fault.
-        group: What it is about.
-        was_moving: Whether the robot drove when it began.
-        reaction: Seconds until the last velocity other than zero; None: it need not stop.
-        stall: Seconds for which this machine kept the observer from running meanwhile.
-        violations: What did not hold; empty: survived.
-    """
-
-    name: str
-    group: str
-    was_moving: bool
-    reaction: float | None = None
-    stall: float = 0.0
-    violations: list[str] = field(default_factory=list)
+# A fault that must stop the robot shows nothing on one that looks around or thinks, s.
+_UNTIL_MOVING, _OTHERS = 45.0, 10.0
 
 
 def main(argv: Sequence[str]) -> int:
@@ -82,11 +63,11 @@ def main(argv: Sequence[str]) -> int:
     finally:
         campaign.close()
         rclpy.try_shutdown()
-    summary = summary_of(campaign, options)
-    write_report(options.out, campaign, summary)
+    summary = summary_of(campaign.findings, options.seed)
+    write_report(options.out, campaign.findings, summary)
     if options.json:
         print(json.dumps(summary))
-    return 0 if summary['metrics']['violations'] == 0 and campaign.tried else 1
+    return 0 if campaign.findings.tried and not campaign.findings.num_violations else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -113,29 +94,26 @@ class Campaign:
         from vln_sim_bridge.scene_cache import resolve_scene
 
         self.options = options
-        self.tried: list[Tried] = []
-        self.general: list[str] = []  # violations that belong to no fault
-        self.outcomes: dict[str, int] = {}
-        self.latencies: list[tuple[float, float]] = []
-        self.memory: dict[str, list[tuple[float, float]]] = {}
-        self.starts = 0
+        self.findings = Findings()
         self.started = time.monotonic()
-        self.seconds = 0.0
         self._chooser = random.Random(options.seed)
         self._scene = resolve_scene(f'apartment:{options.seed}')
         self._episodes = load_episodes(self._scene)
         self._secret = f'sk-chaos-{secrets.token_hex(12)}'
         self._folder = options.out / time.strftime('%Y%m%d-%H%M%S')
         self._stack: ChaosStack | None = None
-        self._watch: Watch | None = None
-        self._goal: Any = None
-        self._result: Any = None
+        self._goals: Goals | None = None
+
+    @property
+    def goals(self) -> Goals:
+        """Return what gives instructions to the running stack."""
+        assert self._goals is not None
+        return self._goals
 
     @property
     def watch(self) -> Watch:
         """Return the observer of the running stack."""
-        assert self._watch is not None
-        return self._watch
+        return self.goals.watch
 
     @property
     def stack(self) -> ChaosStack:
@@ -152,7 +130,7 @@ class Campaign:
         until = self.started + 60.0 * self.options.minutes
         idle = 0
         while time.monotonic() < until:
-            if self._stack is None and self.starts and until - time.monotonic() < _START:
+            if self._stack is None and self.findings.starts and until - time.monotonic() < _START:
                 return  # a start would take what is left
             fault = Fault('none', 'soak', 'none') if self.options.soak else next(faults)
             if wanted and wanted not in f'{fault.name} {fault.group}'.lower():
@@ -162,7 +140,7 @@ class Campaign:
                 continue
             idle = 0
             if not self._ensure_stack():
-                self.general.append('the stack did not become ready')
+                self.findings.general.append('the stack did not become ready')
                 return
             self._try(fault)
 
@@ -173,36 +151,24 @@ class Campaign:
 
         watch = self.watch
         watch.violations.clear()
-        self._ensure_goal()
-        watch.wait(lambda: watch.is_moving or not self.stack.is_alive, 20.0)
+        self.goals.ensure()
+        patience = _OTHERS if fault.stop_within is None else _UNTIL_MOVING
+        watch.wait(lambda: watch.is_moving or not self.stack.is_alive, patience)
         tried = Tried(fault.name, fault.group, watch.is_moving)
         self._say(f'{fault.name}{"" if tried.was_moving else " (standing)"}')
-        start = chaos_acts.begin(fault, self)
-        chaos_acts.during(fault, self, start)
-        end = time.monotonic()
-        tried.stall = watch.stalls.within(start, start + 1.5)
-        if fault.stop_within is not None:
-            # The first message after a fault of messages is still a good one, hence a period.
-            if fault.detail.get('passes'):
-                tried.reaction = watch.first_zero(start, end)
-            else:
-                may_turn = bool(fault.detail.get('turning'))
-                tried.reaction = watch.reaction(start, end, may_turn=may_turn)
-            limit = fault.stop_within + 2.0 * _PERIOD + tried.stall
-            if tried.reaction > limit:
-                tried.violations.append(
-                    f'zero came after {tried.reaction:.2f} s, due within {limit:.2f} s'
-                )
-        chaos_acts.finish(fault, self)
+        start = chaos_acts.begin(fault, self.stack, self.goals)
+        chaos_acts.during(fault, self.stack, self.goals, start)
+        self._judge_reaction(tried, fault, start)
+        chaos_acts.finish(fault, self.stack, self.watch)
         if fault.ends_stack:
             self._check_end()
         elif not self.stack.is_alive:
             tried.violations.append('the stack ended')
         if fault.act in ('limit', 'cancel', 'flood', 'instruction'):
-            self.end_goal()
+            self.goals.end()
         tried.violations += watch.violations
         watch.violations.clear()
-        self.tried.append(tried)
+        self.findings.tried.append(tried)
         for text in tried.violations:
             self._say(f'  VIOLATION: {text}')
         if fault.ends_stack or not self.stack.is_alive:
@@ -210,79 +176,45 @@ class Campaign:
         else:
             self.stack.note_memory()
 
+    def _judge_reaction(self, tried: Tried, fault: Fault, start: float) -> None:
+        """Note how long the robot went on after ``start``, and whether that was too long."""
+        end = time.monotonic()
+        tried.stall = self.watch.stalls.within(start, start + 1.5)
+        if fault.stop_within is None:
+            return
+        if fault.detail.get('passes'):
+            tried.reaction = self.watch.first_zero(start, end)
+        else:
+            may_turn = bool(fault.detail.get('turning'))
+            tried.reaction = self.watch.reaction(start, end, may_turn=may_turn)
+        # The first message after a fault of messages is still a good one, hence a period.
+        limit = fault.stop_within + 2.0 * _PERIOD + tried.stall
+        if tried.reaction > limit:
+            tried.violations.append(
+                f'zero came after {tried.reaction:.2f} s, due within {limit:.2f} s'
+            )
+
     def _check_end(self) -> None:
         """After one process died the launch must end by itself, and nothing may be lost."""
         if not self.watch.wait(lambda: not self.stack.is_alive, 30.0):
             self.watch.violate('the launch still runs 30 s after one of its processes died')
-        self._goal = None
-
-    # -- instructions ----------------------------------------------------------------------------
-
-    def _ensure_goal(self) -> None:
-        """Have an instruction running; those that ended are judged."""
-        if self._result is not None and self._result.done():
-            self.end_goal()
-        if self._goal is not None:
-            return
-        episode = self._chooser.choice(self._episodes)
-        if not self.watch.place(*episode.start):
-            self.watch.violate('the robot could not be placed')
-        self.send(episode.instruction)
-
-    def send(self, text: str) -> bool:
-        """Give an instruction; return whether it was accepted."""
-        from vln_interfaces.action import Navigate
-
-        sent = time.monotonic()
-        answer = self.watch.navigate.send_goal_async(Navigate.Goal(instruction=text))
-        if not self.watch.wait(answer.done, 30.0):
-            self.watch.violate('an instruction got no answer within 30 s')
-            return False
-        handle = answer.result()
-        self.latencies.append((sent - self.started, time.monotonic() - sent))
-        if not handle.accepted:
-            self.count('refused')
-            return False
-        self._goal, self._result = handle, handle.get_result_async()
-        return True
-
-    def end_goal(self, *, is_cancelled: bool = True) -> None:
-        """Cancel the instruction if it still runs, and judge how it ended."""
-        if self._goal is None:
-            return
-        started = time.monotonic()
-        if is_cancelled and not self._result.done():
-            self._goal.cancel_goal_async()
-        in_time = self.watch.wait(
-            self._result.done,
-            _CANCELLED_WITHIN + self.watch.stalls.within(started, started + 20.0),
-        )
-        if not in_time:
-            self.watch.violate('an instruction did not end after its cancellation')
-        else:
-            result = self._result.result().result
-            if not result.is_verified and not result.error_msg.strip():
-                self.watch.violate(f'an instruction failed without a reason: {result.error_code}')
-            self.count('success' if result.is_verified else f'failed {result.error_code}')
-        self._goal = self._result = None
-
-    def count(self, outcome: str) -> None:
-        """Count how an instruction ended."""
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        self.goals.forget()
 
     # -- the stack -------------------------------------------------------------------------------
 
     def _ensure_stack(self) -> bool:
+        from vln_cli.chaos_goals import Goals
         from vln_cli.chaos_stack import ChaosStack
         from vln_cli.chaos_watch import Watch
 
         if self._stack is not None:
             return True
-        folder = self._folder / f'stack-{self.starts}'
-        self.starts += 1
-        self._say(f'starting stack {self.starts}')
+        folder = self._folder / f'stack-{self.findings.starts}'
+        self.findings.starts += 1
+        self._say(f'starting stack {self.findings.starts}')
         self._stack = ChaosStack(folder, self._scene, self.options.seed, self._secret)
-        watch = self._watch = Watch(self.starts)
+        watch = Watch(self.findings.starts)
+        self._goals = Goals(watch, self.findings, self._episodes, self._chooser, self.started)
 
         def is_ready() -> bool:
             return not self.stack.is_alive or (
@@ -296,42 +228,48 @@ class Campaign:
         if self._stack is None:
             return
         stack, watch = self._stack, self.watch
-        where = f'stack {self.starts}'
+        where = f'stack {self.findings.starts}'
         left = stack.end()
         if left:
-            self.general.append(f'{where}: still running after the end: {", ".join(left)}')
+            self.findings.general.append(
+                f'{where}: still running after the end: {", ".join(left)}'
+            )
         lost = stack.journal_fault(watch.acknowledged)
         if lost:
-            self.general.append(f'{where}: {lost}')
+            self.findings.general.append(f'{where}: {lost}')
         output = stack.output
         if self._secret in output:
-            self.general.append(f'{where}: a secret is in the log')
+            self.findings.general.append(f'{where}: a secret is in the log')
         if 'Traceback (most recent call last)' in output:
-            self.general.append(f'{where}: an exception was not caught, see {stack.folder}')
+            self.findings.general.append(
+                f'{where}: an exception was not caught, see {stack.folder}'
+            )
         self._judge_memory(where, stack)
         watch.end_rogue()
         watch.close()
         watch.destroy_node()
-        self._stack = self._watch = self._goal = self._result = None
+        self._stack = self._goals = None
 
     def _judge_memory(self, where: str, stack: ChaosStack) -> None:
         from vln_cli.chaos_watch import slope
 
         for name, points in stack.memory.items():
             warm = [p for p in points if p[0] > points[0][0] + _WARM_UP]
-            self.memory.setdefault(name, []).extend((t - self.started, b) for t, b in points)
+            self.findings.memory.setdefault(name, []).extend(
+                (t - self.started, b) for t, b in points
+            )
             if len(warm) < 5:
                 continue
             grown = (warm[-1][1] - warm[0][1]) / 1e6
             rate, error = slope(warm)
             per_hour = (rate - 2.0 * error) * 3600.0 / 1e6
             if grown > _GROWTH_MB and per_hour > _GROWTH_MB_PER_HOUR:
-                self.general.append(f'{where}: {name} grew by {grown:.0f} MB')
+                self.findings.general.append(f'{where}: {name} grew by {grown:.0f} MB')
 
     def close(self) -> None:
         """End the stack and note the length."""
         self._end_stack()
-        self.seconds = time.monotonic() - self.started
+        self.findings.seconds = time.monotonic() - self.started
 
     def _say(self, text: str) -> None:
         passed = time.monotonic() - self.started

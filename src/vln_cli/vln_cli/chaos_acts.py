@@ -11,17 +11,19 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vln_cli.chaos import Campaign
     from vln_cli.chaos_faults import Fault
+    from vln_cli.chaos_goals import Goals
+    from vln_cli.chaos_stack import ChaosStack
+    from vln_cli.chaos_watch import Watch
 
 # The memory writes its journal and logs; both end at this size, as on a full disk.
 _FULL = 4096
 _RUN, _PAUSE = 0.02, 0.18
 
 
-def begin(fault: Fault, campaign: Campaign) -> float:
+def begin(fault: Fault, stack: ChaosStack, goals: Goals) -> float:
     """Make the fault happen; return the steady time from which it holds."""
-    stack, detail = campaign.stack, fault.detail
+    detail = fault.detail
     start = time.monotonic()
     if fault.act == 'rule':
         for rule in fault.rules:
@@ -31,31 +33,26 @@ def begin(fault: Fault, campaign: Campaign) -> float:
     elif fault.act == 'limit':
         start = stack.limit_files(detail['process'], _FULL)
     elif fault.act == 'cancel':
-        campaign.end_goal()
+        goals.end()
         start = time.monotonic()
     return start
 
 
-def during(fault: Fault, campaign: Campaign, start: float) -> None:
+def during(fault: Fault, stack: ChaosStack, goals: Goals, start: float) -> None:
     """Keep it up for its time."""
     until = start + fault.seconds
     if fault.act == 'slow':
-        _starve(campaign.stack.pids()[fault.detail['process']], until)
+        _starve(stack.pids()[fault.detail['process']], until)
     elif fault.act == 'rogue':
-        _steer(fault, campaign, until)
+        _steer(fault, goals.watch, until)
     elif fault.act == 'flood':
-        while time.monotonic() < until:
-            if campaign.send('Go to the kitchen and stop.'):
-                campaign.count('accepted in a flood')
-            time.sleep(0.02)
+        goals.flood('Go to the kitchen and stop.', until)
     elif fault.act == 'instruction':
-        campaign.end_goal()
-        campaign.send(fault.detail['text'])
-        campaign.watch.wait(lambda: False, fault.seconds)
+        goals.end()
+        goals.send(fault.detail['text'])
+        goals.watch.wait(lambda: False, fault.seconds)
     else:
-        campaign.watch.wait(
-            lambda: not campaign.stack.is_alive, max(0.0, until - time.monotonic())
-        )
+        goals.watch.wait(lambda: not stack.is_alive, max(0.0, until - time.monotonic()))
 
 
 def _starve(pid: int, until: float) -> None:
@@ -68,17 +65,16 @@ def _starve(pid: int, until: float) -> None:
             time.sleep(_RUN)
 
 
-def _steer(fault: Fault, campaign: Campaign, until: float) -> None:
-    watch = campaign.watch
+def _steer(fault: Fault, watch: Watch, until: float) -> None:
     watch.is_rogue = True
     while time.monotonic() < until:
         watch.rogue(fault.detail['topic'], fault.detail.get('v', 0.3))
         time.sleep(0.05)
 
 
-def finish(fault: Fault, campaign: Campaign) -> None:
+def finish(fault: Fault, stack: ChaosStack, watch: Watch) -> None:
     """End the fault."""
-    stack, detail = campaign.stack, fault.detail
+    detail = fault.detail
     if fault.act == 'rule':
         with contextlib.suppress(OSError, ValueError):
             stack.order(kind='clear')
@@ -89,6 +85,6 @@ def finish(fault: Fault, campaign: Campaign) -> None:
         with contextlib.suppress(ProcessLookupError):
             stack.limit_files(detail['process'], None)
     elif fault.act == 'rogue':
-        campaign.watch.end_rogue()
+        watch.end_rogue()
         time.sleep(0.5)
-        campaign.watch.is_rogue = False
+        watch.is_rogue = False

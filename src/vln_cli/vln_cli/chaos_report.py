@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 
-if TYPE_CHECKING:
-    from vln_cli.chaos import Campaign
+from vln_cli.chaos_findings import Findings
 
 _PAGE = """<!doctype html><meta charset="utf-8"><title>Chaos</title>
 <style>body{font:15px system-ui;margin:2em;max-width:70em}table{border-collapse:collapse}
@@ -33,35 +31,34 @@ kinds, {{ m.faults_survived }} survived; the stack was started {{ m.stack_starts
 {% endfor %}"""
 
 
-def summary_of(campaign: Campaign, options: argparse.Namespace) -> dict[str, Any]:
+def summary_of(findings: Findings, seed: int) -> dict[str, Any]:
     """Return the figures of a campaign, as ``--json`` prints them."""
-    broken = sum(len(t.violations) for t in campaign.tried) + len(campaign.general)
-    reactions = sorted(t.reaction for t in campaign.tried if t.reaction and t.was_moving)
+    reactions = sorted(t.reaction for t in findings.tried if t.reaction and t.was_moving)
     metrics = {
-        'seed': options.seed,
-        'minutes': round(campaign.seconds / 60.0, 2),
-        'faults_tried': len(campaign.tried),
-        'fault_kinds': len({t.name for t in campaign.tried}),
-        'faults_survived': sum(not t.violations for t in campaign.tried),
-        'violations': broken,
+        'seed': seed,
+        'minutes': round(findings.seconds / 60.0, 2),
+        'faults_tried': len(findings.tried),
+        'fault_kinds': len({t.name for t in findings.tried}),
+        'faults_survived': sum(not t.violations for t in findings.tried),
+        'violations': findings.num_violations,
         'stop_ms_p50': _quantile(reactions, 0.5),
         'stop_ms_max': _quantile(reactions, 1.0),
-        'stack_starts': campaign.starts,
-        'instructions': campaign.outcomes,
-        **_growth(campaign),
+        'stack_starts': findings.starts,
+        'instructions': findings.outcomes,
+        **_growth(findings),
     }
     return {'name': 'chaos', 'metrics': metrics}
 
 
-def _growth(campaign: Campaign) -> dict[str, Any]:
+def _growth(findings: Findings) -> dict[str, Any]:
     from vln_cli.chaos_watch import slope
 
     result = {}
-    for name, points in campaign.memory.items():
+    for name, points in findings.memory.items():
         rate, error = slope([p for p in points if p[0] > 60.0])
         if error != float('inf'):
             result[f'{name}_mb_per_hour'] = [round(v * 3600 / 1e6, 1) for v in (rate, error)]
-    rate, error = slope(campaign.latencies)
+    rate, error = slope(findings.latencies)
     if error != float('inf'):
         result['answer_ms_per_hour'] = [round(v * 3600 * 1e3, 1) for v in (rate, error)]
     return result
@@ -71,24 +68,24 @@ def _quantile(values: list[float], share: float) -> float | None:
     return round(1e3 * values[int(share * (len(values) - 1))]) if values else None
 
 
-def write_report(folder: Path, campaign: Campaign, summary: dict[str, Any]) -> None:
+def write_report(folder: Path, findings: Findings, summary: dict[str, Any]) -> None:
     """Write ``report.html`` and ``report.json``."""
-    rows = _rows(campaign)
-    data = {**summary, 'faults': rows, 'general': campaign.general}
+    rows = _rows(findings)
+    data = {**summary, 'faults': rows, 'general': findings.general}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / 'report.json').write_text(json.dumps(data, indent=1) + '\n', encoding='utf-8')
     page = jinja2.Environment(autoescape=True).from_string(_PAGE)
     text = page.render(
-        m=summary['metrics'], rows=rows, general=campaign.general, curves=_curves(campaign)
+        m=summary['metrics'], rows=rows, general=findings.general, curves=_curves(findings)
     )
     (folder / 'report.html').write_text(text, encoding='utf-8')
 
 
-def _rows(campaign: Campaign) -> list[dict[str, Any]]:
-    names = sorted({(t.group, t.name) for t in campaign.tried})
+def _rows(findings: Findings) -> list[dict[str, Any]]:
+    names = sorted({(t.group, t.name) for t in findings.tried})
     rows = []
     for group, name in names:
-        all_of_it = [t for t in campaign.tried if t.name == name]
+        all_of_it = [t for t in findings.tried if t.name == name]
         reactions = [t.reaction for t in all_of_it if t.reaction is not None and t.was_moving]
         rows.append(
             {
@@ -104,9 +101,9 @@ def _rows(campaign: Campaign) -> list[dict[str, Any]]:
     return rows
 
 
-def _curves(campaign: Campaign) -> list[dict[str, Any]]:
+def _curves(findings: Findings) -> list[dict[str, Any]]:
     curves = []
-    for name, points in sorted(campaign.memory.items()):
+    for name, points in sorted(findings.memory.items()):
         top, end = max(b for _, b in points), max(max(t for t, _ in points), 1.0)
         line = ' '.join(f'{10 + 600 * t / end:.0f},{115 - 105 * b / top:.0f}' for t, b in points)
         curves.append({'name': name, 'points': line, 'last': round(points[-1][1] / 1e6)})
