@@ -91,8 +91,7 @@ def _add_object(
     objects = store.graph.objects
     category = CATEGORIES[int(rng.integers(len(CATEGORIES)))]
     node = ObjectNode(objects.next_id, category, 0.8, (0, 0), 1.0, place=place, containment=0.9)
-    node.place_distance = 0.7
-    objects.restore(node, position, np.full(3, 0.5), np.eye(3) * 0.01)
+    objects.restore(node, position, np.full(3, 0.5), np.eye(3) * 0.01, 0.7)
     store.graph.places.nodes[place].objects.add(node.id)
 
 

@@ -102,7 +102,7 @@ def test_stores_that_are_not_ours_are_refused_and_left_alone(tmp_path):
     connection = sqlite3.connect(newer)
     connection.execute('PRAGMA user_version=99')
     connection.close()
-    refuse(newer, 'schema 99, newer than 1', map_id='floor 1')
+    refuse(newer, 'schema 99, newer than 2', map_id='floor 1')
 
     damaged = tmp_path / 'damaged.db'
     content = bytearray(path.read_bytes())

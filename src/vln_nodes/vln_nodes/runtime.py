@@ -29,6 +29,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from vln_core.errors import VlnError
+from vln_nodes import parameter_sections
 from vln_nodes.base import StackNode
 from vln_nodes.ros_logging import forward_logging
 
@@ -98,7 +99,13 @@ def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) 
 
     for number in _SIGNALS:
         signal.signal(number, on_signal)
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # rcl's own, of which each says what was wrong and where
+        _say([], f'the command line or a parameter file cannot be used: {error}')
+        return 2
+    for warning in parameter_sections.misnamed(sys.argv if args is None else args):
+        _say([], warning)
     nodes: list[StackNode] = []
     runners: list[_Runner] = []
     code = 0

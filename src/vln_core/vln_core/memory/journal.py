@@ -18,7 +18,7 @@ from typing import Any
 
 from vln_core.errors import MemoryStoreError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x564C4E4D  # 'VLNM'
 _log = logging.getLogger(__name__)
 
@@ -159,9 +159,30 @@ def _open(path: Path, map_id: str) -> sqlite3.Connection:
             )
             connection.execute('INSERT OR IGNORE INTO meta VALUES (?, ?)', ('map_id', map_id))
             connection.execute('COMMIT')
+        elif connection.execute('PRAGMA user_version').fetchone()[0] < SCHEMA_VERSION:
+            _upgrade(connection)
         return connection
     except (sqlite3.Error, OSError) as error:
         raise MemoryStoreError(f'memory store {path} cannot be opened: {error}') from error
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring a store of schema 1, which kept anchors within their place, to this one."""
+    connection.execute('BEGIN IMMEDIATE')
+    places = connection.execute("SELECT id, data FROM entity WHERE kind = 'place'").fetchall()
+    for number, data in places:
+        value = decode(data)
+        del value['anchors']
+        anchors = [
+            ('anchor', int(anchor), encode([*pose, number]))
+            for anchor, pose in value.pop('poses').items()
+        ]
+        connection.executemany(
+            'INSERT OR REPLACE INTO entity VALUES (?, ?, ?)',
+            [*anchors, ('place', number, encode(value))],
+        )
+    connection.execute(f'PRAGMA user_version={SCHEMA_VERSION}')
+    connection.execute('COMMIT')
 
 
 def _inspect(path: Path, map_id: str | None) -> None:

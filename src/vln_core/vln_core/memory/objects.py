@@ -50,7 +50,6 @@ class ObjectNode:
     sightings: int = 1
     last_step: int = 0
     place: int = -1
-    place_distance: float = float('inf')
     containment: float = 0.0
     descriptions: list[str] = field(default_factory=list)
     attributes: dict[str, int] = field(default_factory=dict)
@@ -66,7 +65,11 @@ class ObjectStore:
         self.positions: NDArray[np.float64] = np.zeros((64, 3))
         self.extents: NDArray[np.float64] = np.zeros((64, 3))
         self.covariances: NDArray[np.float64] = np.zeros((64, 3, 3))
-        self.hash = SpatialHash(2.0)
+        # Distance to the anchor whose place holds it; inf: none, or none in sight.
+        self.place_distances: NDArray[np.float64] = np.full(64, np.inf)
+        self._hollow: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._hash = SpatialHash(2.0)
+        self._alike_hash: dict[str, SpatialHash] = {}  # one per category
         self.apart: dict[int, set[int]] = {}
         self.merged: list[tuple[int, int]] = []  # (object gone, its place), for the containment
         self.dirty: set[int] = set()
@@ -78,6 +81,8 @@ class ObjectStore:
             self.positions = np.concatenate([self.positions, np.zeros((grow, 3))])
             self.extents = np.concatenate([self.extents, np.zeros((grow, 3))])
             self.covariances = np.concatenate([self.covariances, np.zeros((grow, 3, 3))])
+            self.place_distances = np.concatenate([self.place_distances, np.full(grow, np.inf)])
+            self._hollow = np.concatenate([self._hollow, np.zeros(grow, np.bool_)])
 
     def touch(self, object_id: int) -> None:
         """Mark an object as changed, for snapshots and the journal."""
@@ -86,7 +91,7 @@ class ObjectStore:
 
     def near(self, x: float, y: float, radius: float) -> NDArray[np.int64]:
         """Return ids of objects within a radius (m) on the ground, rising."""
-        ids = np.array(self.hash.near(x, y, radius), np.int64)
+        ids = np.array(self._hash.near(x, y, radius), np.int64)
         if not len(ids):
             return ids
         spots = self.positions[ids]
@@ -98,6 +103,7 @@ class ObjectStore:
         position: NDArray[np.float64],
         extent: NDArray[np.float64],
         covariance: NDArray[np.float64],
+        place_distance: float = math.inf,
     ) -> None:
         """Put a node with its geometry into the store, as when it was saved."""
         self._reserve(node.id + 1)
@@ -106,8 +112,18 @@ class ObjectStore:
         self.positions[node.id] = position
         self.extents[node.id] = extent
         self.covariances[node.id] = covariance
-        self.hash.add(node.id, float(position[0]), float(position[1]))
+        self.place_distances[node.id] = place_distance
+        self._hollow[node.id] = node.category in HOLLOW
+        x, y = float(position[0]), float(position[1])
+        self._hash.add(node.id, x, y)
+        self._alike_hash.setdefault(node.category, SpatialHash(2.0)).add(node.id, x, y)
         self.touch(node.id)
+
+    def _refile(self, object_id: int, old: tuple[float, float]) -> None:
+        """File an object where it is now, after its position has changed."""
+        x, y = self.positions[object_id, :2].tolist()
+        self._hash.move(object_id, old, (x, y))
+        self._alike_hash[self.nodes[object_id].category].move(object_id, old, (x, y))
 
     def observe(self, sightings: Sequence[Sighting], step: int) -> list[int]:
         """Fuse the sightings of one panorama; return the object of each, in their order.
@@ -139,8 +155,8 @@ class ObjectStore:
 
     def _alike(self, x: float, y: float, radius: float, category: str) -> list[int]:
         """Return the objects of a category in the cells that a disc touches, rising."""
-        nodes = self.nodes
-        return sorted(i for i in self.hash.near(x, y, radius) if nodes[i].category == category)
+        found = self._alike_hash.get(category)
+        return [] if found is None else sorted(found.near(x, y, radius))
 
     def _assign(self, sightings: list[Sighting]) -> dict[int, int]:
         reach = max(self._config.association_cap, self._config.doorway_distance)
@@ -192,7 +208,7 @@ class ObjectStore:
 
     def _fuse(self, object_id: int, sighting: Sighting, step: int) -> None:
         node = self.nodes[object_id]
-        old = tuple(self.positions[object_id, :2])
+        old = (float(self.positions[object_id, 0]), float(self.positions[object_id, 1]))
         # Inverse-variance fusion (in the form with one inverse), floored so that a moved object
         # can still be followed.
         known = self.covariances[object_id]
@@ -212,7 +228,7 @@ class ObjectStore:
             node.best_view, node.best_quality = (step, sighting.view), self._quality(sighting)
         if sighting.label != node.category and sighting.label not in node.descriptions:
             node.descriptions = [*node.descriptions, sighting.label][:8]
-        self.hash.move(object_id, old, tuple(self.positions[object_id, :2]))
+        self._refile(object_id, old)
         self.touch(object_id)
 
     def set_apart(self, a: int, b: int) -> None:
@@ -247,7 +263,7 @@ class ObjectStore:
 
     def _merge(self, keep: int, gone: int) -> None:
         a, b = self.nodes[keep], self.nodes[gone]
-        old = tuple(self.positions[keep, :2])
+        old = (float(self.positions[keep, 0]), float(self.positions[keep, 1]))
         share = b.sightings / (a.sightings + b.sightings)
         self.positions[keep] += share * (self.positions[gone] - self.positions[keep])
         self.extents[keep] = np.maximum(self.extents[keep], self.extents[gone])
@@ -259,7 +275,7 @@ class ObjectStore:
             a.attributes[name] = a.attributes.get(name, 0) + count
         if b.best_quality > a.best_quality:
             a.best_view, a.best_quality = b.best_view, b.best_quality
-        self.hash.move(keep, old, tuple(self.positions[keep, :2]))
+        self._refile(keep, old)
         for other in self.apart.get(gone, set()) - {keep}:
             self.set_apart(keep, other)
         self.merged.append((gone, b.place))
@@ -269,7 +285,8 @@ class ObjectStore:
     def remove(self, object_id: int) -> None:
         """Delete an object."""
         x, y = map(float, self.positions[object_id, :2])
-        self.hash.remove(object_id, x, y)
+        self._hash.remove(object_id, x, y)
+        self._alike_hash[self.nodes[object_id].category].remove(object_id, x, y)
         del self.nodes[object_id]
         for other in self.apart.pop(object_id, ()):
             self.apart[other].discard(object_id)
@@ -293,22 +310,17 @@ class ObjectStore:
             bearing_only: (view, category) of detections without depth, which excuse an absence.
         """
         config = self._config
-        nearby = self.near(*base_xy, config.absence_range).tolist()
-        ids = np.array(
-            [i for i in nearby if i not in seen and self.nodes[i].category not in HOLLOW], np.int64
-        )
+        nearby = self.near(*base_xy, config.absence_range)
+        nearby = nearby[~self._hollow[nearby]]
+        ids = nearby[~np.isin(nearby, sorted(seen))]
         if not len(ids):
             return []
         positions, halves = self.positions[ids], 0.5 * self.extents[ids].max(axis=1)
         worst = np.ones(len(ids))
         excused = np.zeros(len(ids), np.bool_)
-        for view in views:
-            through, plain = looked_at(
-                positions, halves, view, global_tform_odom @ view.odom_tform_camera
-            )
+        for view, through, plain in looked_at(positions, halves, views, global_tform_odom):
             for k in np.flatnonzero(through | plain).tolist():
-                object_id = ids[k]
-                node = self.nodes[int(object_id)]
+                node = self.nodes[int(ids[k])]
                 excused[k] |= (view.index, node.category) in bearing_only
                 # Few sightings are cheap to doubt: most ghosts are false labels seen once.
                 missed = config.missed_factor ** (1 if node.sightings >= 3 else 2)
@@ -366,6 +378,5 @@ class ObjectStore:
             old = (float(self.positions[object_id, 0]), float(self.positions[object_id, 1]))
             self.positions[object_id] = rotation @ self.positions[object_id] + new_tform_old[:3, 3]
             self.covariances[object_id] = rotation @ self.covariances[object_id] @ rotation.T
-            new = (float(self.positions[object_id, 0]), float(self.positions[object_id, 1]))
-            self.hash.move(object_id, old, new)
+            self._refile(object_id, old)
             self.touch(object_id)

@@ -40,7 +40,10 @@ def changed_rows(store: MemoryStore) -> Iterator[Row]:
     places, objects = store.graph.places, store.graph.objects
     for place in sorted(places.dirty):
         node = places.nodes.get(place)
-        yield 'place', place, None if node is None else encode(_place(store, node))
+        yield 'place', place, None if node is None else encode(_place(node))
+    for anchor in sorted(places.dirty_anchors):
+        pose, place = places.anchors[anchor].tolist(), int(places.anchor_place[anchor])
+        yield 'anchor', anchor, encode([*pose, place])
     for a, b in sorted(places.dirty_edges):
         edge = places.graph.get_edge_data(a, b)
         yield (
@@ -70,13 +73,10 @@ def _fields(node: object) -> dict[str, Any]:
     return dict(node.__dict__)
 
 
-def _place(store: MemoryStore, node: PlaceNode) -> dict[str, Any]:
+def _place(node: PlaceNode) -> dict[str, Any]:
     data = _fields(node)
-    del data['objects']  # each object says where it is
+    del data['objects'], data['anchors']  # each of them says where it is
     data['failures'] = [_fields(note) for note in node.failures]
-    data['poses'] = {
-        str(a): [float(v) for v in store.graph.places.anchors[a]] for a in node.anchors
-    }
     return data
 
 
@@ -86,8 +86,8 @@ def _object(store: MemoryStore, object_id: int) -> bytes | None:
     if node is None:
         return None
     data = _fields(node)
-    if not math.isfinite(node.place_distance):
-        data['place_distance'] = None
+    distance = float(objects.place_distances[object_id])
+    data['place_distance'] = distance if math.isfinite(distance) else None
     data['position'] = objects.positions[object_id].tolist()
     data['extent'] = objects.extents[object_id].tolist()
     data['covariance'] = objects.covariances[object_id].tolist()
@@ -182,11 +182,14 @@ def _load(store: MemoryStore, journal: Journal) -> None:
         return
     episode = decode(data)
     places, objects = store.graph.places, store.graph.objects
-    for _, row in journal.rows('place'):
+    poses: dict[int, dict[int, tuple[float, float, float]]] = {}
+    for anchor, row in journal.rows('anchor'):
+        x, y, yaw, place = decode(row)
+        poses.setdefault(place, {})[anchor] = (x, y, yaw)
+    for place, row in journal.rows('place'):
         value = decode(row)
-        poses = {int(k): tuple(v) for k, v in value.pop('poses').items()}
         value['failures'] = [FailureNote(**n) for n in value['failures']]
-        places.restore(PlaceNode(**value), poses)
+        places.restore(PlaceNode(anchors=[*poses[place]], **value), poses[place])
     for number, row in journal.rows('edge'):
         length, traversals = decode(row)
         places.connect(number >> 32, number & 0xFFFFFFFF, length, traversals)
@@ -196,9 +199,9 @@ def _load(store: MemoryStore, journal: Journal) -> None:
         for other in value.pop('apart'):
             objects.apart.setdefault(object_id, set()).add(other)
         value['best_view'] = tuple(value['best_view'])
-        if value['place_distance'] is None:
-            value['place_distance'] = float('inf')
-        objects.restore(ObjectNode(**value), *geometry)
+        distance = value.pop('place_distance')
+        distance = math.inf if distance is None else float(distance)
+        objects.restore(ObjectNode(**value), *geometry, distance)
         if value['place'] >= 0:
             places.nodes[value['place']].objects.add(object_id)
     places.next_id, objects.next_id = episode['next_place'], episode['next_object']

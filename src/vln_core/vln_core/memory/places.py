@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from vln_core.memory.spatial_hash import SpatialHash
 from vln_core.memory.state_list import StateList
 
 NEVER = -(10**9)
+_SPARSE = 0.25  # metres; of the anchors in a cell of this size the first stands for all
 LineFree = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
 
@@ -48,11 +50,16 @@ class PlaceStore:
         self.num_anchors = 0
         self.anchors: NDArray[np.float64] = np.zeros((64, 3))
         self.anchor_place: NDArray[np.int64] = np.zeros(64, np.int64)
+        self._poses: list[tuple[float, float, float]] = []  # the anchors, as snapshots hold them
         self._hash = SpatialHash(max(2.0 * cluster_distance, 0.5))
+        self._sparse = SpatialHash(max(2.0 * cluster_distance, 0.5))
+        self._firsts: dict[tuple[int, int], int] = {}
         self.dirty: set[int] = set()
         self.stale: set[int] = set()
+        self.dirty_anchors: set[int] = set()
         self.dirty_edges: set[tuple[int, int]] = set()
         self._listed = StateList[PlaceState](self._state)
+        self.counts: dict[int, dict[str, int]] = {}  # categories of objects, where unchanged
         self.agreement: Callable[[int], float] = lambda place: 0.0
         self._edges: tuple[PlaceEdge, ...] | None = ()
 
@@ -64,15 +71,37 @@ class PlaceStore:
     def touch_around(self, place_id: int) -> None:
         """Mark that a place has other objects or neighbours, which the journal has elsewhere."""
         self.stale.add(place_id)
+        self.counts.pop(place_id, None)
         self._listed.touch(place_id)
 
     def near(self, x: float, y: float, radius: float) -> NDArray[np.int64]:
         """Return numbers of anchors within a radius (m), rising."""
-        ids = np.array(self._hash.near(x, y, radius), np.int64)
+        return self._within(self._hash, x, y, radius)
+
+    def near_sparse(self, x: float, y: float, radius: float) -> NDArray[np.int64]:
+        """Return as :meth:`near`, but of anchors closer than 0.25 m to each other only the first.
+
+        What this costs is bounded by the area, however often the robot came by.
+        """
+        return self._within(self._sparse, x, y, radius)
+
+    def _within(self, filed: SpatialHash, x: float, y: float, radius: float) -> NDArray[np.int64]:
+        ids = np.array(filed.near(x, y, radius), np.int64)
         if not len(ids):
             return ids
         spots = self.anchors[ids]
         return np.sort(ids[np.hypot(spots[:, 0] - x, spots[:, 1] - y) <= radius])
+
+    def _file(self, anchor: int, x: float, y: float) -> None:
+        self._hash.add(anchor, x, y)
+        cell = (math.floor(x / _SPARSE), math.floor(y / _SPARSE))
+        first = self._firsts.get(cell)
+        # The smallest number, so that a store read from disk has the same ones.
+        if first is not None and first > anchor:
+            self._sparse.remove(first, *self._poses[first][:2])
+        if first is None or first > anchor:
+            self._firsts[cell] = anchor
+            self._sparse.add(anchor, x, y)
 
     def add_anchor(
         self, pose: tuple[float, float, float], line_free: LineFree
@@ -87,12 +116,7 @@ class PlaceStore:
             Number of the anchor, places that were merged away, and the place it belongs to now.
         """
         anchor = self._append(pose)
-        start = np.asarray(pose[:2])
-        close = self.near(pose[0], pose[1], self._distance + 1e-9)
-        close = close[close != anchor]
-        if len(close):
-            close = close[line_free(start, self.anchors[close, :2])]
-        joined = sorted({int(p) for p in self.anchor_place[close]})
+        joined = self._joined(pose, line_free)
         if not joined:
             joined = [self.next_id]
             self.nodes[self.next_id] = PlaceNode(self.next_id)
@@ -103,9 +127,29 @@ class PlaceStore:
             self._merge(place, other)
         self.nodes[place].anchors.append(anchor)
         self.anchor_place[anchor] = place
-        self._hash.add(anchor, pose[0], pose[1])
+        self._file(anchor, pose[0], pose[1])
+        self.dirty_anchors.add(anchor)
         self.touch(place)
         return anchor, joined[1:], place
+
+    def _joined(self, pose: tuple[float, float, float], line_free: LineFree) -> list[int]:
+        """Return the places with an anchor near and in free line of a pose, rising."""
+        close = self.near(pose[0], pose[1], self._distance + 1e-9)
+        if not len(close):
+            return []
+        spots = self.anchors[close, :2]
+        order = np.argsort(np.hypot(*(spots - pose[:2]).T), kind='stable')
+        close, spots = close[order], spots[order]
+        owners = self.anchor_place[close]
+        # One free line is enough to join a place: mostly the one to its nearest anchor.
+        nearest = np.sort(np.unique(owners, return_index=True)[1])
+        start = np.asarray(pose[:2])
+        joined = set(owners[nearest][line_free(start, spots[nearest])].tolist())
+        rest = np.flatnonzero(~np.isin(owners, sorted(joined)))
+        rest = rest[~np.isin(rest, nearest)]
+        if len(rest):
+            joined |= set(owners[rest][line_free(start, spots[rest])].tolist())
+        return sorted(joined)
 
     def _append(self, pose: tuple[float, float, float]) -> int:
         anchor = self.num_anchors
@@ -115,6 +159,7 @@ class PlaceStore:
                 [self.anchor_place, np.zeros_like(self.anchor_place)]
             )
         self.anchors[anchor] = pose
+        self._poses.append((float(pose[0]), float(pose[1]), float(pose[2])))
         self.num_anchors += 1
         return anchor
 
@@ -126,15 +171,17 @@ class PlaceStore:
         for anchor, pose in poses.items():
             while self.num_anchors <= anchor:
                 self._append((np.nan, np.nan, np.nan))
-            self.anchors[anchor] = pose
+            self.anchors[anchor] = self._poses[anchor] = pose
             self.anchor_place[anchor] = node.id
-            self._hash.add(anchor, pose[0], pose[1])
+            self._file(anchor, pose[0], pose[1])
+            self.dirty_anchors.add(anchor)
         self.touch(node.id)
 
     def _merge(self, keep: int, gone: int) -> None:
         a, b = self.nodes[keep], self.nodes.pop(gone)
         for anchor in b.anchors:
             self.anchor_place[anchor] = keep
+        self.dirty_anchors.update(b.anchors)
         a.anchors = sorted([*a.anchors, *b.anchors])
         a.name, a.room_type = a.name or b.name, a.room_type or b.room_type
         a.description = '; '.join(dict.fromkeys(t for t in (a.description, b.description) if t))
@@ -181,10 +228,14 @@ class PlaceStore:
     def transform(self, moved: dict[int, tuple[float, float, float]]) -> None:
         """Give anchors new poses; membership does not change."""
         for anchor, pose in moved.items():
-            old = self.anchors[anchor]
-            self._hash.move(anchor, (float(old[0]), float(old[1])), pose[:2])
-            self.anchors[anchor] = pose
+            self.anchors[anchor] = self._poses[anchor] = pose
             self.touch(int(self.anchor_place[anchor]))
+        self.dirty_anchors.update(moved)
+        self._hash.clear()
+        self._sparse.clear()
+        self._firsts.clear()
+        for anchor, (x, y, _) in enumerate(self._poses):
+            self._file(anchor, x, y)
 
     def _state(self, place_id: int) -> PlaceState | None:
         node = self.nodes.get(place_id)
@@ -192,7 +243,7 @@ class PlaceStore:
             return None
         return PlaceState(
             node.id,
-            tuple(tuple(map(float, self.anchors[a])) for a in node.anchors),  # type: ignore[misc]
+            tuple(map(self._poses.__getitem__, node.anchors)),
             node.name,
             node.room_type,
             node.description,

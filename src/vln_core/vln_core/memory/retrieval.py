@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from heapq import nsmallest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,9 @@ class Retriever:
         self._rows: dict[int, int] = {}
         self._ids: NDArray[np.int64] = np.zeros(16, np.int64)
         self._vectors = np.zeros((16, encoder.dimension), np.float32)
-        self._last: NDArray[np.float64] = np.zeros(16)
+        self._last: NDArray[np.int64] = np.zeros(16, np.int64)
         self._salience: NDArray[np.float64] = np.zeros(16)
+        self._decay: NDArray[np.float64] = np.zeros(0)
         self._landmarks: frozenset[str] = frozenset()
 
     def clear(self, landmarks: frozenset[str]) -> None:
@@ -92,17 +94,24 @@ class Retriever:
     def scores(self, query: str, step: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return (P,) place ids and (P, 4) score, relevance, recency and salience (eq. 5)."""
         config, count = self._config, len(self._rows)
-        relevance = np.zeros(count)
+        score, relevance, recency, salience = table = np.zeros((4, count))
         if config.use_semantic and config.alpha > 0 and query:
             vector = self._encoder.encode([query])[0]
-            relevance = (self._vectors[:count] @ vector).astype(np.float64)
-        last = self._last[:count]
-        recency = np.where(last == NEVER, 0.0, config.rho ** np.maximum(0.0, step - last))
-        salience = self._salience[:count]
+            relevance[:] = self._vectors[:count] @ vector
+        was_visited = self._last[:count] != NEVER
+        age = np.where(was_visited, np.maximum(step - self._last[:count], 0), 0)
+        recency[:] = self._powers(int(age.max(initial=0)))[age] * was_visited
+        salience[:] = self._salience[:count]
         alpha = config.alpha if config.use_semantic else 0.0
         beta = config.beta if config.use_episodic else 0.0
-        score = alpha * relevance + beta * recency + config.gamma * salience
-        return self._ids[:count].copy(), np.stack([score, relevance, recency, salience], axis=1)
+        score[:] = alpha * relevance + beta * recency + config.gamma * salience
+        return self._ids[:count].copy(), table.T
+
+    def _powers(self, oldest: int) -> NDArray[np.float64]:
+        """Return rho to the power of 0, 1, .. at least ``oldest``; a power each is kept."""
+        if oldest >= len(self._decay):
+            self._decay = self._config.rho ** np.arange(2.0 * oldest + 16.0)
+        return self._decay
 
     def retrieve(
         self, graph: WorldGraphStore, query: str, step: int, current: int
@@ -113,21 +122,22 @@ class Retriever:
         """
         config = self._config
         ids, table = self.scores(query, step)
+        score = table[:, 0]
         if not len(ids):
             return []
         top = min(len(ids), config.num_seeds)
         # Narrow down before sorting: ties at the border are kept so that the order is exact.
-        border = np.partition(table[:, 0], len(ids) - top)[len(ids) - top]
-        pool = np.flatnonzero(table[:, 0] >= border)
-        pool = pool[np.lexsort((ids[pool], -table[pool, 0]))][:top]
+        border = np.partition(score, len(ids) - top)[len(ids) - top]
+        pool = np.flatnonzero(score >= border)
+        pool = pool[np.lexsort((ids[pool], -score[pool]))][:top]
         seeds = [int(ids[k]) for k in pool]
         chosen = list(seeds)
         if current in self._rows and current not in chosen:
             chosen.append(current)
         hops = {n for p in chosen for n in graph.places.neighbours(p)} - set(chosen)
-        rest = sorted(hops & self._rows.keys(), key=lambda p: (-table[self._rows[p], 0], p))
+        rest = sorted(hops & self._rows.keys(), key=lambda p: (-score[self._rows[p]], p))
         chosen = (chosen + rest)[: config.max_places]
-        result = [Scored(p, *(float(v) for v in table[self._rows[p]])) for p in chosen]
+        result = [Scored(p, *table[self._rows[p]].tolist()) for p in chosen]
         return sorted(result, key=lambda s: (-s.score, s.place))
 
 
@@ -226,9 +236,8 @@ def _block(
 def _objects_line(graph: WorldGraphStore, place: int, pose: tuple[float, float, float]) -> str:
     store = graph.objects
     ids = [i for i in graph.places.nodes[place].objects if i in store.nodes]
-    ids.sort(key=lambda i: (-store.nodes[i].confidence, i))
     words = []
-    for object_id in ids[:_MAX_OBJECTS]:
+    for object_id in nsmallest(_MAX_OBJECTS, ids, lambda i: (-store.nodes[i].confidence, i)):
         node = store.nodes[object_id]
         x, y = store.positions[object_id, :2]
         detail = [w for w in node.descriptions[:1] if w != node.category]

@@ -12,21 +12,22 @@ class SpatialHash:
 
     def __init__(self, cell: float) -> None:
         self._cell = cell
-        self._cells: dict[tuple[int, int], set[int]] = {}
+        # Lists, not sets: a look-up walks over them far more often than anything leaves them.
+        self._cells: dict[tuple[int, int], list[int]] = {}
 
     def _key(self, x: float, y: float) -> tuple[int, int]:
         return math.floor(x / self._cell), math.floor(y / self._cell)
 
     def add(self, number: int, x: float, y: float) -> None:
         """File a number at (x, y) metres."""
-        self._cells.setdefault(self._key(x, y), set()).add(number)
+        self._cells.setdefault(self._key(x, y), []).append(number)
 
     def remove(self, number: int, x: float, y: float) -> None:
         """Take a number from where it was filed."""
         key = self._key(x, y)
         found = self._cells.get(key)
-        if found is not None:
-            found.discard(number)
+        if found is not None and number in found:
+            found.remove(number)
             if not found:
                 del self._cells[key]
 
@@ -36,14 +37,18 @@ class SpatialHash:
             self.remove(number, *old)
             self.add(number, *new)
 
+    def clear(self) -> None:
+        """Forget all numbers."""
+        self._cells.clear()
+
     def near(self, x: float, y: float, radius: float) -> list[int]:
         """Return the numbers in all cells that a disc touches; some may lie outside it."""
-        low, high = self._key(x - radius, y - radius), self._key(x + radius, y + radius)
+        left, bottom = self._key(x - radius, y - radius)
+        right, top = self._key(x + radius, y + radius)
         cells = self._cells
         result: list[int] = []
-        for column in range(low[0], high[0] + 1):
-            for row in range(low[1], high[1] + 1):
-                found = cells.get((column, row))
-                if found is not None:
-                    result.extend(found)
+        for column in range(left, right + 1):
+            for row in range(bottom, top + 1):
+                if (column, row) in cells:
+                    result += cells[column, row]
         return result

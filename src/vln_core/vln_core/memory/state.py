@@ -73,6 +73,7 @@ class MemoryState:
         self.cache = RecallCache(self.config.recall_bytes, self.journal, self.config.spill_bytes)
         self._reach: tuple[int, int, Reach] | None = None
         self._snapshot: WorldGraph | None = None
+        self._listed_waypoints: list[WaypointState] = []
         self._set_landmarks(items)
 
     def _set_landmarks(self, items: Sequence[ProgressItem]) -> None:
@@ -141,13 +142,15 @@ class MemoryState:
     def snapshot(self) -> WorldGraph:
         """Return the world graph and topological map as read-only states."""
         if self._snapshot is None:
+            # Those of before are kept: an episode of 5,000 steps costs no more than one of 50.
+            for w in self.waypoints[len(self._listed_waypoints) :]:
+                self._listed_waypoints.append(
+                    WaypointState(w.id, *w.pose, self.place_of(w.id), w.num_views)
+                )
             self._snapshot = WorldGraph(
                 self.graph.places.snapshot(),
                 self.graph.objects.snapshot(),
-                tuple(
-                    WaypointState(w.id, *w.pose, self.place_of(w.id), w.num_views)
-                    for w in self.waypoints
-                ),
+                tuple(self._listed_waypoints),
                 list_viewpoints(
                     self.waypoints, self.frontiers, self._ways(), self.captions, self.config
                 )

@@ -143,6 +143,7 @@ class MemoryStore(MemoryState):
         for changed in (
             places.dirty,
             places.stale,
+            places.dirty_anchors,
             places.dirty_edges,
             self.graph.objects.dirty,
             self.frontiers.dirty,
@@ -192,6 +193,7 @@ class MemoryStore(MemoryState):
             waypoint.pose = self._pose_of(waypoint.odom_tform_base)
             self.unsaved_waypoints.add(waypoint.id)
         self._reach = None
+        self._listed_waypoints.clear()
         if self.waypoints:
             self._update_frontiers()
 
@@ -216,7 +218,9 @@ class MemoryStore(MemoryState):
         pose = self._pose_of(panorama.odom_tform_base)
         x, y, z = map(float, global_tform_base[:3, 3])
         self.space.integrate(panorama.views, self.global_tform_odom, (x, y, z))
-        anchor, place, _ = self.graph.visit(pose, step, self.space)
+        anchor, place, merged = self.graph.visit(pose, step, self.space)
+        if merged:
+            self._listed_waypoints.clear()
         parent = self._parent(step, pose)
         self.waypoints.append(
             Waypoint(
@@ -358,7 +362,9 @@ class MemoryStore(MemoryState):
         return way
 
     def _update_frontiers(self) -> None:
-        points = np.array([w.pose[:2] for w in self.waypoints])
+        # Anchors of one episode follow each other.
+        first = self.waypoints[0].anchor
+        points = self.graph.places.anchors[first : first + len(self.waypoints), :2]
         self.frontiers.update(find_frontiers(self.space, self._ways(), points, self.config))
         for number, frontier in self.frontiers.current.items():
             # Captions are made when an opening is first seen, and kept (MC-GPT III-C).

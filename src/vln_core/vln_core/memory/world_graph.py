@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -39,10 +40,9 @@ class WorldGraphStore:
         """Add a waypoint's anchor; return the anchor, its place and the places merged into it."""
         anchor, gone, place = self.places.add_anchor(pose, space.lines_free)
         node = self.places.nodes[place]
-        for object_id in sorted(node.objects):
+        for object_id in sorted(node.objects) if gone else ():
             self.objects.nodes[object_id].place = place
-            if gone:
-                self.objects.touch(object_id)
+            self.objects.touch(object_id)
         if node.last_step != step:
             node.visit_count += 1
         node.first_step = step if node.first_step == NEVER else node.first_step
@@ -52,7 +52,7 @@ class WorldGraphStore:
 
     def _see_open(self, anchor: int, place: int, space: SpaceMap) -> None:
         pose = self.places.anchors[anchor]
-        near = self.places.near(pose[0], pose[1], self._config.seen_open_distance)
+        near = self.places.near_sparse(pose[0], pose[1], self._config.seen_open_distance)
         near = near[self.places.anchor_place[near] != place]
         if not len(near):
             return
@@ -132,14 +132,9 @@ class WorldGraphStore:
         around = self.objects.near(*base_xy, self._config.containment_distance)
         spots = self.objects.positions[around]
         gaps = np.hypot(spots[:, 0] - base_xy[0], spots[:, 1] - base_xy[1])
-        nodes = self.objects.nodes
         # Of the others only those can change that the new anchor is nearer to than their own.
-        closer = {
-            i
-            for i, gap in zip(around.tolist(), gaps.tolist(), strict=True)
-            if gap < nodes[i].place_distance - 1e-6
-        }
-        changed = sorted((closer | set(seen)) & nodes.keys())
+        closer = around[gaps < self.objects.place_distances[around] - 1e-6].tolist()
+        changed = sorted(({*closer, *seen}) & self.objects.nodes.keys())
         for gone, place in self.objects.merged:
             if place in self.places.nodes:
                 self.places.nodes[place].objects.discard(gone)
@@ -159,10 +154,19 @@ class WorldGraphStore:
             return
         skips = 0.5 * self.objects.extents[ids, :2].max(axis=1) + 0.3
         starts, ends = self.places.anchors[anchors, :2], self.objects.positions[ids[rows], :2]
-        is_open = space.lines_free(starts, ends, skips[rows])
-        # The nearest anchor in sight, else the nearest: rows come by object, nearest first.
+        # The nearest anchor in sight, else the nearest: rows come by object, nearest first. Most
+        # see their nearest one, so the lines to the others are tested for the rest alone.
+        is_first = np.append(True, rows[1:] != rows[:-1])
+        is_open = np.zeros(len(rows), np.bool_)
+        is_open[is_first] = space.lines_free(
+            starts[is_first], ends[is_first], skips[rows[is_first]]
+        )
+        is_hidden = np.ones(len(changed), np.bool_)
+        is_hidden[rows[is_open]] = False
+        more = is_hidden[rows] & ~is_first
+        is_open[more] = space.lines_free(starts[more], ends[more], skips[rows[more]])
         order = np.lexsort((np.arange(len(rows)), ~is_open, rows))
-        firsts = order[np.unique(rows[order], return_index=True)[1]].tolist()
+        firsts = order[np.append(True, rows[order][1:] != rows[order][:-1])].tolist()
         for k in firsts:
             self._put(changed[rows[k]], int(anchors[k]), float(gaps[k]), bool(is_open[k]))
 
@@ -173,17 +177,27 @@ class WorldGraphStore:
         limit = self._config.containment_distance
         spots = self.objects.positions[ids]
         away = float(np.hypot(spots[:, 0] - base_xy[0], spots[:, 1] - base_xy[1]).max())
-        # Objects seen from afar have no anchor around: with little confidence they go to one
-        # within 2.5 times the distance.
-        near = self.places.near(*base_xy, 2.5 * limit + away)
-        anchors = self.places.anchors[near]
-        gaps = np.hypot(spots[:, :1] - anchors[:, 0], spots[:, 1:2] - anchors[:, 1])
-        reach = np.where((gaps <= limit).any(axis=1), limit, 2.5 * limit)
+        near, gaps = self._gaps(spots, base_xy, limit + away)
+        is_near = (gaps <= limit).any(axis=1)
+        if not is_near.all():
+            # Objects seen from afar have no anchor around: with little confidence they go to one
+            # within 2.5 times the distance.
+            near, gaps = self._gaps(spots, base_xy, 2.5 * limit + away)
+        reach = np.where(is_near, limit, 2.5 * limit)
         gaps[gaps > reach[:, None]] = np.inf
         order = gaps.argsort(axis=1, kind='stable')[:, :_NUM_CHOICES]
         rows, columns = np.nonzero(np.isfinite(np.take_along_axis(gaps, order, axis=1)))
         chosen = order[rows, columns]
         return rows, near[chosen], gaps[rows, chosen]
+
+    def _gaps(
+        self, spots: NDArray[np.float64], base_xy: tuple[float, float], radius: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return (A,) anchors around the robot and (N, A) distances of spots to them."""
+        near = self.places.near_sparse(*base_xy, radius)
+        anchors = self.places.anchors[near]
+        gaps = np.hypot(spots[:, :1] - anchors[:, 0], spots[:, 1:2] - anchors[:, 1])
+        return near, gaps
 
     def _put(self, object_id: int, anchor: int, gap: float, is_in_sight: bool) -> None:
         node = self.objects.nodes[object_id]
@@ -200,7 +214,7 @@ class WorldGraphStore:
         self.places.touch_around(place)
         node.place, node.containment = place, containment
         # A place behind a wall is a makeshift: any anchor with a free line is better.
-        node.place_distance = gap if is_in_sight else math.inf
+        self.objects.place_distances[object_id] = gap if is_in_sight else math.inf
         self.objects.touch(object_id)
 
     def place_of_anchor(self, anchor: int) -> int:
@@ -261,12 +275,12 @@ class WorldGraphStore:
 
     def categories(self, place_id: int) -> dict[str, int]:
         """Return object categories of a place with their counts, sorted by name."""
-        counts: dict[str, int] = {}
-        for object_id in self.places.nodes[place_id].objects:
-            node = self.objects.nodes.get(object_id)
-            if node is not None:
-                counts[node.category] = counts.get(node.category, 0) + 1
-        return dict(sorted(counts.items()))
+        counts = self.places.counts.get(place_id)
+        if counts is None:
+            nodes, inside = self.objects.nodes, self.places.nodes[place_id].objects
+            names = Counter(nodes[i].category for i in inside if i in nodes)
+            counts = self.places.counts[place_id] = dict(sorted(names.items()))
+        return counts
 
     def agreement(self, place_id: int, landmarks: frozenset[str]) -> float:
         """Return the fraction of the instruction's landmarks found at a place, 0..1."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from vln_core.context import ClauseKind, ItemStatus, ObjectState, ProgressItem
 from vln_core.system2.doorways import DOORWAY, Doorway
 from vln_core.system2.situation import Situation, surface_distance, wrap
 
+# A turn behind a doorway is meant from inside the room, metres.
+_INSIDE = 0.6
 _SIDE = {'left': math.pi / 2, 'right': -math.pi / 2, 'straight': 0.0, 'around': math.pi}
 
 
@@ -26,11 +28,15 @@ class Reference:
         waypoint: Waypoint at which the clause became current.
         xy: (2,) metres.
         heading: rad.
+        door: Id of the doorway that one came through, -1 where there is none.
+        is_turned: Whether a turn was said to come to this heading.
     """
 
     waypoint: int
     xy: NDArray[np.float64]
     heading: float
+    door: int = -1
+    is_turned: bool = False
 
     def angle_to(self, xy: NDArray[np.float64]) -> float:
         """Return the direction of a point relative to the heading, rad, left positive."""
@@ -67,13 +73,42 @@ class ClauseJudge:
     def reference(self, index: int) -> Reference:
         """Return the pose from which the direction words of item ``index`` are meant.
 
-        Where the clause follows a change of room this is the doorway, looking in; the way one
-        walked since then says nothing about what the speaker called left.
+        Where the clause follows a change of room this is inside the doorway, looking in. A turn
+        that was said turns it, whatever way the robot went since: "turn left, take the second door
+        on the right" is meant from where one turns.
         """
+        before = self.items[index - 1] if index > 0 else None
+        turn = wanted_angle(before) if before is not None else None
+        if before is not None and before.kind is ClauseKind.TURN and turn is not None:
+            base = self.reference(index - 1)
+            heading = wrap(base.heading + turn)
+            if self.is_mere_turn(index - 1):
+                return replace(base, heading=heading, is_turned=True)
+            here = self._reference_at(index, before)
+            return replace(here, heading=heading, is_turned=True)
+        if before is not None and before.kind in (ClauseKind.GO, ClauseKind.PASS):
+            base = self.reference(index - 1)
+            there = self.s.room_of_waypoint(base.waypoint)
+            goes_on = before.direction in ('', 'straight')
+            if goes_on and there == self.s.room_of_waypoint(self.start_of(index)):
+                return base
+        return self._reference_at(index, before)
+
+    def is_mere_turn(self, index: int) -> bool:
+        """Tell whether an item says a direction alone, for what follows it."""
+        item = self.items[index]
+        if item.kind is not ClauseKind.TURN or wanted_angle(item) is None:
+            return False
+        after = self.items[index + 1] if index + 1 < len(self.items) else None
+        says_more = after is not None and (after.landmarks or after.rooms or after.distance)
+        return bool(says_more) and not (item.landmarks or item.rooms or item.ordinal)
+
+    def _reference_at(self, index: int, previous: ProgressItem | None) -> Reference:
+        """Return the pose at which item ``index`` became current, or the doorway before it."""
         start = self.start_of(index)
         waypoints = self.s.waypoints
-        position = next((n for n, w in enumerate(waypoints) if w.id == start), 0)
-        if index > 0 and self.items[index - 1].kind in (
+        position = self._position(start)
+        if previous is not None and previous.kind in (
             ClauseKind.EXIT, ClauseKind.ENTER, ClauseKind.PASS,
         ):  # fmt: skip
             for later in range(position, max(0, position - 2), -1):
@@ -145,21 +180,30 @@ class ClauseJudge:
             weight = self.s.weight_of(self.s.room, item.rooms)
             best = max(self.s.belief(self.s.room).values(), default=0.0)
             start_room = self.s.room_of_waypoint(self.start_of(index))
-            if weight >= max(0.3, 0.75 * best) and (crossed or start_room == self.s.room):
+            is_here = crossed or start_room == self.s.room and self._has_gone_on(index)
+            if weight >= max(0.3, 0.75 * best) and is_here:
                 return f'the objects here suit a {item.rooms[0]} ({weight:.2f})'
             if crossed and item.rooms[0] == 'corridor' and not self.s.belief(self.s.room):
                 return 'came into a room without furniture, likely the corridor'
             return ''
         target = self.target_door(index)
+        here = self.s.room
         if target is not None:
-            beyond = self.s.room_beyond(target, self.s.room)
-            if crossed == f'went through doorway {target.id}':
-                return crossed
-            start_room = self.s.room_of_waypoint(self.start_of(index))
-            if beyond is not None and beyond == start_room and beyond != self.s.room:
-                return f'stands beyond doorway {target.id}'
+            origin = self.s.room_of_waypoint(self.reference(index).waypoint)
+            beyond = self.s.room_beyond(target, origin)
+            if crossed and (beyond == here != origin or crossed.endswith(f'doorway {target.id}')):
+                return f'went through doorway {target.id}, which was meant'
+            return ''
+        if item.rooms and self.s.weight_of(here, item.rooms) < 0.25:
             return ''
         return crossed
+
+    def _has_gone_on(self, index: int) -> bool:
+        """Tell whether a turn said before item ``index`` was walked: "left, into the side hall"."""
+        reference = self.reference(index)
+        gap = self.s.xy - reference.xy
+        ahead = math.cos(reference.heading) * gap[0] + math.sin(reference.heading) * gap[1]
+        return not reference.is_turned or float(ahead) > 1.0
 
     def target_door(self, index: int) -> Doorway | None:
         """Return the doorway that "the second door on the left" means, or None while unclear."""
@@ -175,12 +219,14 @@ class ClauseJudge:
         for door in self.s.doorways_of(room):
             gap = door.centre - reference.xy
             ahead, lateral = float(forward @ gap), float(left @ gap)
-            if np.hypot(*gap) < 0.5 or ahead < -0.6:
+            if door.id == reference.door or np.hypot(*gap) < 0.5 or ahead < -0.6:
                 continue
             if side == 'left' and lateral < 0.2 or side == 'right' and lateral > -0.2:
                 continue
             if item.direction == 'straight' and not side and abs(lateral) > max(ahead, 0.3):
                 continue  # "the door ahead" is none beside the way
+            if item.ordinal == -1 and not side and _is_beside(door, forward):
+                continue  # "the door at the end" is in the wall that ends the way
             found.append((ahead, door))
         found.sort(key=lambda pair: (pair[0], pair[1].id))
         if item.ordinal == -1:
@@ -264,6 +310,8 @@ class ClauseJudge:
                     return ''
         if wanted is None:
             return 'no direction was said'
+        if self.is_mere_turn(index):
+            return f'what follows is meant looking {item.direction}'
         moved = float(np.hypot(*(self.s.xy - reference.xy)))
         turned = wrap(self.s.yaw - reference.heading)
         if moved > 0.7:
@@ -309,4 +357,10 @@ def through(door: Doorway, before: NDArray[np.float64], waypoint: int) -> Refere
     """Return the reference pose of one who comes through a doorway from ``before``."""
     assert door.normal is not None
     normal = -door.side(before) * door.normal
-    return Reference(waypoint, door.centre, math.atan2(normal[1], normal[0]))
+    inside = door.centre + _INSIDE * normal
+    return Reference(waypoint, inside, math.atan2(normal[1], normal[0]), door.id)
+
+
+def _is_beside(door: Doorway, forward: NDArray[np.float64]) -> bool:
+    """Tell whether a doorway is in a wall along the way, not in one across it."""
+    return door.normal is not None and abs(float(door.normal @ forward)) < 0.5

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vln_core.context import ClauseKind, ItemStatus, ProgressItem, ViewpointState
 from vln_core.errors import ConfigError
+from vln_core.system2.candidates import wanted_rooms
 from vln_core.system2.clauses import ClauseJudge, Reference, through, wanted_angle
 from vln_core.system2.doorways import DOORWAY, Doorway
 from vln_core.system2.situation import Situation
@@ -37,10 +38,10 @@ class FrontierWeights:
     following: float = 0.4
     goal: float = 0.6
     novelty: float = 0.2
-    length: float = 0.08
+    length: float = 0.12
     failure: float = 0.6
     left_room: float = 1.2
-    stay: float = 0.3
+    stay: float = 0.2
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -121,13 +122,18 @@ class FrontierScorer:
 
     def _goal_prior(self, room: object) -> float:
         goal = self.judge.items[-1]
-        wanted = goal.rooms or (typical_rooms(goal.landmarks[0]) if goal.landmarks else ())
-        if not wanted:
-            return 0.0
-        belief = self.s.belief(room)
-        if not belief:
-            return 0.25
-        return self.s.weight_of(room, wanted)
+        wanted = wanted_rooms(self.judge)
+        if not wanted and goal.landmarks:
+            wanted = typical_rooms(goal.landmarks[0])
+        return self._promise(room, wanted) if wanted else 0.0
+
+    def _promise(self, room: object, wanted: tuple[str, ...]) -> float:
+        """Return what speaks for an opening of a room where a type of room is wanted, -0.5..2.5."""
+        value = 3.0 * self.s.chance_of(room, wanted) - 0.5
+        if self.s.is_visited(room) and self.s.weight_of(room, wanted) < 0.25:
+            if self.s.likely(room) != 'corridor':
+                value -= 0.5  # one has stood in it and knows what it is
+        return value
 
     # ------------------------------------------------------------------ clause match
 
@@ -163,11 +169,15 @@ class FrontierScorer:
         angle = wanted_angle(item)
         if angle is not None:
             value += 1.6 * math.cos(reference.angle_to(xy) - angle)
+        elif reference.is_turned:
+            value += 1.2 * math.cos(reference.angle_to(xy))
+        elif item.ordinal or item.side and item.landmarks[:1] == (DOORWAY,):
+            value += 0.6 * math.cos(reference.angle_to(xy))  # doors are counted along the way
         kind = item.kind
         if kind is ClauseKind.EXIT:
             value += self._match_exit(item, xy, room)
         elif kind is ClauseKind.ENTER:
-            value += self._match_enter(item, xy, room)
+            value += self._match_enter(item, xy, room, view.unknown_area)
         elif kind is ClauseKind.GO or kind is ClauseKind.PASS and not item.landmarks:
             value += 1.2 * self.s.weight_of(room, item.rooms) if item.rooms else 0.0
         if item.landmarks and item.landmarks[0] != DOORWAY and kind is not ClauseKind.EXIT:
@@ -183,20 +193,25 @@ class FrontierScorer:
         near = min((float(np.hypot(*(d.centre - xy))) for d in doors), default=9.0)
         return 1.5 if near < 1.2 else 0.0
 
-    def _match_enter(self, item: ProgressItem, xy: NDArray[np.float64], room: object) -> float:
+    def _match_enter(
+        self, item: ProgressItem, xy: NDArray[np.float64], room: object, area: float
+    ) -> float:
         door = self.judge.target_door(item.index)
-        if item.rooms and door is None:
-            belief = self.s.belief(room)
-            start = self.s.room_of_waypoint(self.judge.start_of(item.index))
-            if not belief:
-                return 0.6 if room != start else 0.1
-            return 2.5 * self.s.weight_of(room, item.rooms) - (0.3 if room == start else 0.0)
-        if door is None:
-            return 0.6 if room != self.s.room else 0.0
         start = self.s.room_of_waypoint(self.judge.reference(item.index).waypoint)
-        if room == self.s.room_beyond(door, start) and room != start:
-            return 2.5
-        return 1.8 if float(np.hypot(*(door.centre - xy))) < 1.3 else 0.0
+        if door is not None:
+            if room == self.s.room_beyond(door, start) and room != start:
+                return 2.5
+            return 1.8 if float(np.hypot(*(door.centre - xy))) < 1.3 else 0.0
+        is_beside = any(self.s.room_beyond(d, start) == room for d in self.s.doorways_of(start))
+        if item.ordinal or item.side:  # its doorway is farther along and not seen yet
+            return 0.8 if room == start else 0.2 if is_beside else -0.4
+        if not item.rooms:
+            return 0.6 if room != start else 0.2
+        # A room that is said is next to this one; more doors are found along this one.
+        if room == start:
+            known = self.s.weight_of(room, item.rooms) >= 0.3
+            return 1.0 if known else min(0.5, 0.15 + 0.04 * area)
+        return self._promise(room, item.rooms) + (0.4 if is_beside else -0.2)
 
     def _match_landmark(self, item: ProgressItem, xy: NDArray[np.float64], room: object) -> float:
         thing = self.judge.landmark(item.index)
@@ -204,8 +219,7 @@ class FrontierScorer:
             target = np.asarray(thing.position, dtype=float)[:2]
             gap = float(np.hypot(*(target - xy)))
             return 1.4 * math.exp(-gap / 2.5)
-        wanted = item.rooms or typical_rooms(item.landmarks[0])
-        if not wanted:
-            return 0.0
-        belief = self.s.belief(room)
-        return 1.0 * self.s.weight_of(room, wanted) if belief else 0.25
+        is_goal = item.index == len(self.judge.items) - 1
+        wanted = item.rooms or (is_goal and wanted_rooms(self.judge)) or ()
+        wanted = wanted or typical_rooms(item.landmarks[0])
+        return self._promise(room, wanted) if wanted else 0.0

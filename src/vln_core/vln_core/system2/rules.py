@@ -317,8 +317,12 @@ class _Turn:
         if origin is None or self.moves.is_banned(Backtrack(waypoint=origin.id)):
             return None
         gap = float(np.hypot(origin.x - self.s.xy[0], origin.y - self.s.xy[1]))
-        if gap < 4.0 or math.hypot(origin.x - view.x, origin.y - view.y) > 4.0:
+        onward = math.hypot(origin.x - view.x, origin.y - view.y)
+        if gap < 4.0 or onward > 4.0:
             return None
+        back = self.c.graph.viewpoint(f'w{origin.id}')
+        if back is None or back.path_length + onward > view.path_length + 0.5:
+            return None  # it does not lie on the way
         why = f'the branch since waypoint {origin.id} holds nothing more for the clause; {reason}'
         return self._record(Backtrack(waypoint=origin.id), why, failure=why)
 

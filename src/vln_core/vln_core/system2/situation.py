@@ -25,6 +25,10 @@ _ANYWHERE = frozenset(
     ('plant', 'lamp', 'rug', 'painting', 'vase', 'trash can', 'curtain', 'mirror', 'clock')
 )
 _HINT = 0.35
+# Weight of what was not seen of a room; chance that a room is of one type if nothing was seen.
+_UNSEEN = 0.3
+_PRIOR_CHANCE = 0.3
+_PRIOR_WEIGHT = 2.0
 
 
 def wrap(angle: float) -> float:
@@ -59,6 +63,12 @@ class Situation:
         self.things = [o for o in graph.objects if o.confidence >= _MIN_CONFIDENCE]
         self.doorways = merge_doorways(self.things, self._at, self.xy)
         self._map = RoomMap(context, self.waypoints, self.things, self.doorways, scans or {})
+        # With their refined centres two may turn out to be one.
+        self.doorways = [
+            d
+            for k, d in enumerate(self.doorways)
+            if all(np.hypot(*(d.centre - e.centre)) > 0.5 for e in self.doorways[:k])
+        ]
         self._contents: dict[Hashable, list[ObjectState]] = defaultdict(list)
         for thing in self.things:
             if thing.category != DOORWAY:
@@ -123,7 +133,7 @@ class Situation:
             scores['corridor'] += 0.5 * (doors - 2)
         if not scores:
             return {}
-        total = sum(scores.values()) + 0.3
+        total = sum(scores.values()) + _UNSEEN
         order = sorted(scores.items(), key=lambda kv: (-kv[1], kv[0]))
         return {name: value / total for name, value in order}
 
@@ -139,6 +149,20 @@ class Situation:
             if names & group:
                 names |= group
         return sum(value for name, value in belief.items() if name in names)
+
+    def chance_of(self, room: Hashable, wanted: Iterable[str]) -> float:
+        """Return how likely a room is one of the wanted types, 0..1, with what is not known yet.
+
+        Little seen of a room says little; from a corridor one gets to rooms of any type.
+        """
+        belief = self.belief(room)
+        weight = self.weight_of(room, wanted)
+        total = sum(belief.values())
+        if not belief or (next(iter(belief)) == 'corridor' and weight < _PRIOR_CHANCE):
+            return _PRIOR_CHANCE
+        evidence = _UNSEEN * total / max(1.0 - total, 1e-3)
+        agreeing = weight * (evidence + _UNSEEN)
+        return (agreeing + _PRIOR_CHANCE * _PRIOR_WEIGHT) / (evidence + _PRIOR_WEIGHT)
 
     # ------------------------------------------------------------------ objects
 
