@@ -16,16 +16,17 @@ from system2_contexts import context, opening
 from vln_core.errors import ConfigError
 from vln_core.system2.messages import Message, Reply
 from vln_core.system2.model_errors import ModelError
+from vln_core.system2.model_profile import Budget, ModelProfile
 from vln_core.system2.record import Goto
 from vln_core.system2.transcript import Transcript
 from vln_nodes import parameters
-from vln_nodes.system2_config import System2Parameters, make_planner
+from vln_nodes.system2_config import System2Parameters, make_model, make_planner, usage_text
 
 POSE = (0.0, 0.0, 0.0)
 
 
-def never():
-    return False
+def planner_of(config):
+    return make_planner(config, make_model(config, lambda: False))
 
 
 def test_a_recorded_run_is_replayed_by_parameter(tmp_path):
@@ -33,24 +34,36 @@ def test_a_recorded_run_is_replayed_by_parameter(tmp_path):
     Transcript(tmp_path).add([Message('user', 'of another prompt')], said)
     config = System2Parameters(planner='ham', replay=str(tmp_path))
     now = context('Go to the sofa.', openings=(opening(1, 2.0, 0.0, POSE),))
-    planner = make_planner(config, never)
+    planner = planner_of(config)
     planner.parse('Go to the sofa.')
     assert planner.decide(now).action == Goto(viewpoint='f1')
     with pytest.raises(ModelError, match='only 1'):
         planner.decide(now)
     with pytest.raises(ModelError, match='another prompt'):
-        make_planner(replace(config, replay_is_strict=True), never).decide(now)
+        planner_of(replace(config, replay_is_strict=True)).decide(now)
 
 
 def test_mistakes_are_said_at_the_start(tmp_path):
     with pytest.raises(ConfigError, match='model.model'):
-        make_planner(System2Parameters(planner='ham'), never)
+        planner_of(System2Parameters(planner='ham'))
     with pytest.raises(ModelError, match='no transcript'):
-        make_planner(System2Parameters(planner='ham', replay=str(tmp_path)), never)
+        planner_of(System2Parameters(planner='ham', replay=str(tmp_path)))
     Transcript(tmp_path).add([], Reply(''))
     wrong = System2Parameters(planner='ham', replay=str(tmp_path), prompts=str(tmp_path / 'no'))
     with pytest.raises(ConfigError, match='no folder'):
-        make_planner(wrong, never)
+        planner_of(wrong)
+
+
+def test_diagnostics_say_what_is_left_of_the_budget():
+    named = ModelProfile(model='any', base_url='http://127.0.0.1:9/v1')
+    config = System2Parameters(planner='ham', model=named)
+    model = make_model(config, lambda: False)
+    model.usage.calls, model.usage.prompt_tokens, model.usage.reply_tokens = 3, 900, 100
+    shown = usage_text(model, Budget(tokens=4000))
+    assert shown['model calls'] == '3, 0 failed'
+    assert shown['model tokens'] == '1000, 3000 left'
+    assert shown['model cost'] == '0'
+    assert usage_text(None, Budget()) == {}
 
 
 @pytest.mark.parametrize(

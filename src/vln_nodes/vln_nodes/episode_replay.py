@@ -37,7 +37,7 @@ from vln_nodes.bag_reader import Bag, BagError
 from vln_nodes.memory_node import MemoryParameters
 from vln_nodes.record_node import PARAMETERS
 from vln_nodes.system1_node import System1Parameters, make_pointer
-from vln_nodes.system2_config import System2Parameters, make_planner
+from vln_nodes.system2_config import System2Parameters, make_model, make_planner
 
 PARTS = ('planner', 'grounding', 'memory')
 
@@ -368,7 +368,7 @@ def _brain(settings: Settings, episode: RecordedEpisode, folder: Path) -> Brain:
     """Return the planner; one that asks a model is answered by the record unless told not to."""
     config = settings.system2
     if config.planner == 'rules' or settings.asks_model:
-        return make_planner(config, lambda: False)
+        return make_planner(config, make_model(config, lambda: False))
     (folder / 'transcript.jsonl').write_text('\n'.join(episode.replies))
     limits = ModelPlannerConfig(
         mode=config.planner,

@@ -72,17 +72,12 @@ class System2Parameters:
         return self.with_map_image or has_pictures
 
 
-def make_planner(
-    config: System2Parameters,
-    is_cancelled: Callable[[], bool],
-    transcript: Transcript | None = None,
-) -> Brain:
+def make_planner(config: System2Parameters, model: ChatModel | None) -> Brain:
     """Return the planner that the parameters choose.
 
     Args:
         config: Parameters.
-        is_cancelled: Asked while waiting for a model.
-        transcript: Where exchanges go; None: into the folder of the parameters.
+        model: What :func:`make_model` returned for them.
 
     Raises:
         ConfigError: The mode is unknown, or asks for a model and none is named.
@@ -97,14 +92,27 @@ def make_planner(
         native_tools=config.model.native_tools,
         has_vision=config.model.has_vision,
     )
-    model = _model(config, is_cancelled, transcript)
     examples = _demonstrations(config)
     return make_brain(config.planner, limits, model, examples, config.outage)
 
 
-def _model(
-    config: System2Parameters, is_cancelled: Callable[[], bool], transcript: Transcript | None
-) -> ChatModel:
+def make_model(
+    config: System2Parameters,
+    is_cancelled: Callable[[], bool],
+    transcript: Transcript | None = None,
+) -> ChatModel | None:
+    """Return the model that the planner asks, None where it asks none.
+
+    Args:
+        config: Parameters.
+        is_cancelled: Asked while waiting for a reply.
+        transcript: Where exchanges go; None: into the folder of the parameters.
+
+    Raises:
+        ConfigError: The mode asks a model, and none is named.
+    """
+    if config.planner == 'rules':
+        return None
     if config.replay:
         return ReplayModel(Path(config.replay), is_strict=config.replay_is_strict)
     if not config.model.model:
@@ -117,6 +125,18 @@ def _model(
     return ModelClient(
         config.model, budget=config.budget, transcript=transcript, is_cancelled=is_cancelled
     )
+
+
+def usage_text(model: ChatModel | None, budget: Budget) -> dict[str, str]:
+    """Return what the episode's model calls used, of how much, for the diagnostics."""
+    usage = getattr(model, 'usage', None)
+    if usage is None:
+        return {}
+    shown = {'model calls': f'{usage.calls}, {usage.failed_calls} failed'}
+    for name, (value, limit) in usage.against(budget).items():
+        left = f', {max(0.0, limit - value):g} left' if limit else ''
+        shown[f'model {name}'] = f'{value:g}{left}'
+    return shown
 
 
 def _demonstrations(config: System2Parameters) -> DemonstrationStore | None:

@@ -31,7 +31,7 @@ from vln_nodes.base import StackNode
 from vln_nodes.calls import Caller
 from vln_nodes.model_calls import PublishedTranscript
 from vln_nodes.motion_gate import MotionGate
-from vln_nodes.system2_config import System2Parameters, make_planner
+from vln_nodes.system2_config import System2Parameters, make_model, make_planner, usage_text
 
 
 class System2Node(StackNode):
@@ -46,13 +46,14 @@ class System2Node(StackNode):
         legs = RosLegs(self, self._caller, self._gate)
         eyes = RosEyes(self, self._caller, legs)
         pointer = RosPointer(self, self._caller)
+        self._model = make_model(
+            self._config, lambda: self._caller.token.is_cancelled, self._transcript()
+        )
         self._memory = RosMemory(self, self._caller, with_map_image=self._config.shows_map)
         self._navigator = Navigator(
             eyes,
             self._memory,
-            make_planner(
-                self._config, lambda: self._caller.token.is_cancelled, self._transcript()
-            ),
+            make_planner(self._config, self._model),
             pointer,
             legs,
             self._config.navigator,
@@ -216,6 +217,7 @@ class System2Node(StackNode):
             **self._shown,
             gate=self._gate.state,
             pending=self._gate.pending,
+            **usage_text(self._model, self._config.budget),
             **{'waypoints left': left if self._is_busy else self._config.navigator.max_waypoints},
         )
         self._publish_health()  # whoever is asked to approve shall not wait a second for it

@@ -125,13 +125,16 @@ class Usage:
 
     def spent(self, budget: Budget) -> str:
         """Return which budget is used up, as a sentence, or ''."""
-        tokens = self.prompt_tokens + self.reply_tokens
-        for name, value, limit in (
-            ('tokens', tokens, budget.tokens),
-            ('cost', self.cost, budget.cost),
-            ('upload_bytes', self.upload_bytes, budget.upload_bytes),
-            ('seconds', self.seconds, budget.seconds),
-        ):
+        for name, (value, limit) in self.against(budget).items():
             if limit and value >= limit:
                 return f'the model budget of {limit:g} {name} is spent ({value:g} used)'
         return ''
+
+    def against(self, budget: Budget) -> dict[str, tuple[float, float]]:
+        """Return what is used and what may be used, 0 without limit, by the budget's names."""
+        return {
+            'tokens': (self.prompt_tokens + self.reply_tokens, budget.tokens),
+            'cost': (self.cost, budget.cost),
+            'upload_bytes': (self.upload_bytes, budget.upload_bytes),
+            'seconds': (self.seconds, budget.seconds),
+        }
