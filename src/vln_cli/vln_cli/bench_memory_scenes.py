@@ -47,14 +47,21 @@ def items() -> tuple[ProgressItem, ...]:
 
 def finish(store: MemoryStore, step: int) -> None:
     """Commit a decision and conclude it."""
+    for write in decision_of(store, step):
+        write()
+
+
+def decision_of(store: MemoryStore, step: int) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Return the two writes after a look: to commit a decision, and to conclude it."""
     room = CATEGORIES[step % 7]
     notes = WorldNotes(
         place_name=f'spot by the {room}', place_description=f'a corner with a {room}'
     )
-    store.commit(
-        DecisionRecord(action=Go(view=0, target='door'), notes=notes, rationale='the way leads on')
+    record = DecisionRecord(
+        action=Go(view=0, target='door'), notes=notes, rationale='the way leads on'
     )
-    store.conclude(ActionNote(step, 'go(view 0, "door")', 'the way leads on', 'reached', 0))
+    note = ActionNote(step, 'go(view 0, "door")', 'the way leads on', 'reached', 0)
+    return lambda: store.commit(record), lambda: store.conclude(note)
 
 
 def large_store(

@@ -66,6 +66,20 @@ def test_a_waypoint_between_two_places_merges_them_and_the_smaller_id_survives()
     assert places.neighbours(0) == [2], 'edges of the merged place live on'
 
 
+def test_anchors_close_to_each_other_are_looked_up_once():
+    spots = [(0.0, 0.0), (0.1, 0.1), (0.2, 0.0), (1.0, 0.0), (1.1, 0.1), (9.0, 0.0)]
+    places = cluster(spots)
+    assert places.near(0.5, 0.0, 2.0).tolist() == [0, 1, 2, 3, 4]
+    assert places.near_sparse(0.5, 0.0, 2.0).tolist() == [0, 3]
+    again = PlaceStore(1.5)  # as from disk, in another order
+    for node in reversed(places.nodes.values()):
+        again.restore(node, {a: tuple(places.anchors[a]) for a in reversed(node.anchors)})
+    assert again.near_sparse(0.5, 0.0, 20.0).tolist() == [0, 3, 5]
+    moved = {k: (x + 5.0, y, 0.0) for k, (x, y) in enumerate(spots)}
+    again.transform(moved)
+    assert again.near_sparse(5.5, 0.0, 2.0).tolist() == [0, 3]
+
+
 def test_a_wall_keeps_near_waypoints_apart():
     space = SpaceMap(CONFIG)
     for k, pose in enumerate([(4.4, 5.5, 0.0), (5.6, 5.5, 0.0)]):

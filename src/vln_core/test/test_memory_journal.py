@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory on disk: restart, refusals, kill -9, malformed updates."""
 
+import json
 import os
 import random
 import resource
@@ -18,6 +19,7 @@ from memory_scenes import INSTRUCTION, ITEMS, WALK, decide, drive, note, panoram
 from test_memory_store import fingerprint
 
 from vln_core.errors import MemoryStoreError, UnknownReference, UpdateRefused
+from vln_core.memory.export import to_dict
 from vln_core.memory.fuzz import malformed_updates
 from vln_core.memory.recall_cache import RecallCache
 from vln_core.memory.store import MemoryConfig, MemoryStore
@@ -110,6 +112,36 @@ def test_stores_that_are_not_ours_are_refused_and_left_alone(tmp_path):
         content[at : at + 64] = b'\xff' * 64
     damaged.write_bytes(bytes(content))
     refuse(damaged, 'damaged', map_id='floor 1')
+
+
+def test_a_store_of_schema_1_is_read_and_brought_to_date(tmp_path):
+    path = tmp_path / 'memory.db'
+    store = open_store(path)
+    drive(store)
+    before = to_dict(store)
+    store.close()
+    connection = sqlite3.connect(path)
+    anchors = {}
+    for number, data in connection.execute("SELECT id, data FROM entity WHERE kind = 'anchor'"):
+        *pose, place = json.loads(data)
+        anchors.setdefault(place, {})[str(number)] = pose
+    connection.execute("DELETE FROM entity WHERE kind = 'anchor'")
+    for number, data in connection.execute(
+        "SELECT id, data FROM entity WHERE kind = 'place'"
+    ).fetchall():
+        old = {**json.loads(data), 'poses': anchors[number]}
+        old['anchors'] = [int(k) for k in anchors[number]]
+        connection.execute(
+            "UPDATE entity SET data = ? WHERE kind = 'place' AND id = ?",
+            (json.dumps(old).encode(), number),
+        )
+    connection.execute('PRAGMA user_version=1')
+    connection.commit()
+    connection.close()
+    for _ in range(2):  # the second time it is of the new schema already
+        again = open_store(path, begin=False)
+        assert to_dict(again) == before
+        again.close()
 
 
 def test_a_write_that_fails_is_not_acknowledged_and_nothing_is_built_on_it(tmp_path):

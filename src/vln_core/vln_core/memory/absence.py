@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ def looked_at(
     halves: NDArray[np.float64],
     views: Sequence[View],
     global_tform_odom: NDArray[np.float64],
-) -> Iterator[tuple[View, NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Yield views with two (N,) masks: seen through where it was, and its spot in plain view.
+) -> list[tuple[int, int, bool]]:
+    """Return (row of a view, row of an object, is seen through) where a view shows it in vain.
 
-    Views that show none of the objects' spots are left out.
+    Seen through is where it was; its spot is in plain view otherwise.
 
     Args:
         positions: (N, 3) of the objects, metres, global frame.
@@ -35,7 +35,7 @@ def looked_at(
         global_tform_odom: (4, 4).
     """
     if not views:
-        return
+        return []
     # All views at once: (V, N) each.
     tforms = global_tform_odom @ np.stack([view.odom_tform_camera for view in views])
     points = (positions - tforms[:, None, :3, 3]) @ tforms[:, :3, :3]
@@ -51,29 +51,22 @@ def looked_at(
     inside = ahead & (halves * fx / safe_z > 5.0)
     inside &= (u > _MARGIN * width) & (u < (1 - _MARGIN) * width)
     inside &= (v > _MARGIN * height) & (v < (1 - _MARGIN) * height)
-    for k in np.flatnonzero(inside.any(axis=1)).tolist():
-        shown = np.flatnonzero(inside[k])
-        through, plain = _compare(views[k], u[k, shown], v[k, shown], z[k, shown], halves[shown])
-        masks = np.zeros((2, len(positions)), np.bool_)
-        masks[0, shown], masks[1, shown] = through, plain
-        yield views[k], masks[0], masks[1]
-
-
-def _compare(
-    view: View,
-    u: NDArray[np.float64],
-    v: NDArray[np.float64],
-    z: NDArray[np.float64],
-    half: NDArray[np.float64],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return two (N,) masks: the depth lies behind the object, or where it is."""
-    camera = view.camera
-    spread = np.clip(0.4 * half * camera.fx / z, 1.0, 30.0)
-    us = u[:, None] + _NINE[:, 0] * spread[:, None]
-    vs = v[:, None] + _NINE[:, 1] * spread[:, None]
-    columns = np.clip(np.rint(us), 0, camera.width - 1).astype(int)
-    rows = np.clip(np.rint(vs), 0, camera.height - 1).astype(int)
-    depth = view.depth[rows, columns]
+    which, shown = np.nonzero(inside)
+    if not len(which):
+        return []
+    u, v, z, half = u[inside], v[inside], z[inside], halves[shown]
+    spread = np.clip(0.4 * half * camera[which, 0] / z, 1.0, 30.0)
+    columns = np.rint(u[:, None] + _NINE[:, 0] * spread[:, None]).astype(int)
+    rows = np.rint(v[:, None] + _NINE[:, 1] * spread[:, None]).astype(int)
+    columns = np.clip(columns, 0, camera[which, 4:5].astype(int) - 1)
+    rows = np.clip(rows, 0, camera[which, 5:6].astype(int) - 1)
+    depth = np.empty(rows.shape)
+    ends = np.searchsorted(which, np.arange(len(views) + 1)).tolist()
+    for view, start, end in zip(views, ends[:-1], ends[1:], strict=True):
+        depth[start:end] = view.depth[rows[start:end], columns[start:end]]
     through = (depth > (z + half + 0.3)[:, None]).sum(axis=1) >= 7
     plain = (np.abs(depth - z[:, None]) <= (half + 0.3)[:, None]).sum(axis=1) >= 5
-    return through, plain
+    hits = np.flatnonzero(through | plain)
+    return list(
+        zip(which[hits].tolist(), shown[hits].tolist(), through[hits].tolist(), strict=True)
+    )

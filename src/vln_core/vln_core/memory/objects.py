@@ -145,13 +145,13 @@ class ObjectStore:
         self._merge_twins(sorted(set(result)), result)
         return result
 
-    def _gate(self, ids: NDArray[np.int64], sighting: Sighting) -> NDArray[np.float64]:
+    def _gate(self, object_id: int, sighting: Sighting) -> float:
         config = self._config
         if sighting.category == 'doorway':
-            return np.full(len(ids), config.doorway_distance)
-        size = np.maximum(self.extents[ids, :2].max(axis=1), float(sighting.extent[:2].max()))
-        gate = np.maximum(config.association_floor, config.association_size * size)
-        return np.minimum(gate, config.association_cap)
+            return config.doorway_distance
+        sizes = (*self.extents[object_id, :2].tolist(), *sighting.extent[:2].tolist())
+        gate = max(config.association_floor, config.association_size * max(sizes))
+        return min(gate, config.association_cap)
 
     def _alike(self, x: float, y: float, radius: float, category: str) -> list[int]:
         """Return the objects of a category in the cells that a disc touches, rising."""
@@ -169,23 +169,25 @@ class ObjectStore:
         )
         if not columns:
             return {}
-        ids = np.array(columns, np.int64)
+        # Candidates are few, so plain numbers are quicker than arrays.
         forbidden = 1e6
-        cost = np.full((len(sightings), len(ids)), forbidden)
-        spots = self.positions[ids]
-        for row, sighting in enumerate(sightings):
+        cost = [[forbidden] * len(columns) for _ in sightings]
+        spots = [self.positions[i, :2].tolist() for i in columns]
+        for costs, sighting in zip(cost, sightings, strict=True):
             # On the ground: heights of visible centres depend on what hides the lower part.
-            x, y, _ = sighting.position
-            ratio = np.hypot(spots[:, 0] - x, spots[:, 1] - y) / self._gate(ids, sighting)
-            cost[row] = np.where(ratio <= 1.0, ratio, forbidden)
+            here = sighting.position[:2].tolist()
+            for k, spot in enumerate(spots):
+                gap = math.dist(spot, here)
+                if gap <= reach and gap <= (gate := self._gate(columns[k], sighting)):
+                    costs[k] = gap / gate
         if len(sightings) == 1:
-            best = int(cost[0].argmin())
-            return {0: columns[best]} if cost[0, best] < forbidden else {}
+            best = min(cost[0])
+            return {0: columns[cost[0].index(best)]} if best < forbidden else {}
         rows, cols = linear_sum_assignment(cost)
         return {
             int(r): columns[int(c)]
             for r, c in zip(rows, cols, strict=True)
-            if cost[r, c] < forbidden
+            if cost[r][c] < forbidden
         }
 
     def _create(self, sighting: Sighting, step: int) -> int:
@@ -312,19 +314,18 @@ class ObjectStore:
         config = self._config
         nearby = self.near(*base_xy, config.absence_range)
         nearby = nearby[~self._hollow[nearby]]
-        ids = nearby[~np.isin(nearby, sorted(seen))]
+        ids = np.array([i for i in nearby.tolist() if i not in seen], np.int64)
         if not len(ids):
             return []
         positions, halves = self.positions[ids], 0.5 * self.extents[ids].max(axis=1)
         worst = np.ones(len(ids))
         excused = np.zeros(len(ids), np.bool_)
-        for view, through, plain in looked_at(positions, halves, views, global_tform_odom):
-            for k in np.flatnonzero(through | plain).tolist():
-                node = self.nodes[int(ids[k])]
-                excused[k] |= (view.index, node.category) in bearing_only
-                # Few sightings are cheap to doubt: most ghosts are false labels seen once.
-                missed = config.missed_factor ** (1 if node.sightings >= 3 else 2)
-                worst[k] = min(worst[k], config.see_through_factor if through[k] else missed)
+        for view, k, is_through in looked_at(positions, halves, views, global_tform_odom):
+            node = self.nodes[int(ids[k])]
+            excused[k] |= (views[view].index, node.category) in bearing_only
+            # Few sightings are cheap to doubt: most ghosts are false labels seen once.
+            missed = config.missed_factor ** (1 if node.sightings >= 3 else 2)
+            worst[k] = min(worst[k], config.see_through_factor if is_through else missed)
         ghosts = []
         for k in np.flatnonzero((worst < 1.0) & ~excused).tolist():
             node = self.nodes[int(ids[k])]

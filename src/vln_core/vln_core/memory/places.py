@@ -140,15 +140,18 @@ class PlaceStore:
         spots = self.anchors[close, :2]
         order = np.argsort(np.hypot(*(spots - pose[:2]).T), kind='stable')
         close, spots = close[order], spots[order]
-        owners = self.anchor_place[close]
+        owners = self.anchor_place[close].tolist()
         # One free line is enough to join a place: mostly the one to its nearest anchor.
-        nearest = np.sort(np.unique(owners, return_index=True)[1])
+        nearest: dict[int, int] = {}
+        for row, owner in enumerate(owners):
+            nearest.setdefault(owner, row)
         start = np.asarray(pose[:2])
-        joined = set(owners[nearest][line_free(start, spots[nearest])].tolist())
-        rest = np.flatnonzero(~np.isin(owners, sorted(joined)))
-        rest = rest[~np.isin(rest, nearest)]
-        if len(rest):
-            joined |= set(owners[rest][line_free(start, spots[rest])].tolist())
+        is_free = line_free(start, spots[[*nearest.values()]]).tolist()
+        joined = {owner for owner, free in zip(nearest, is_free, strict=True) if free}
+        rest = [r for r, o in enumerate(owners) if o not in joined and nearest[o] != r]
+        if rest:
+            is_free = line_free(start, spots[rest]).tolist()
+            joined |= {owners[r] for r, free in zip(rest, is_free, strict=True) if free}
         return sorted(joined)
 
     def _append(self, pose: tuple[float, float, float]) -> int:

@@ -53,7 +53,9 @@ class WorldGraphStore:
     def _see_open(self, anchor: int, place: int, space: SpaceMap) -> None:
         pose = self.places.anchors[anchor]
         near = self.places.near_sparse(pose[0], pose[1], self._config.seen_open_distance)
-        near = near[self.places.anchor_place[near] != place]
+        known = {place, *self.places.graph[place]}
+        owners = self.places.anchor_place[near].tolist()
+        near = near[[owner not in known for owner in owners]]
         if not len(near):
             return
         is_open = space.lines_free(pose[:2], self.places.anchors[near, :2])
@@ -165,9 +167,11 @@ class WorldGraphStore:
         is_hidden[rows[is_open]] = False
         more = is_hidden[rows] & ~is_first
         is_open[more] = space.lines_free(starts[more], ends[more], skips[rows[more]])
-        order = np.lexsort((np.arange(len(rows)), ~is_open, rows))
-        firsts = order[np.append(True, rows[order][1:] != rows[order][:-1])].tolist()
-        for k in firsts:
+        firsts = np.flatnonzero(is_first)
+        if not is_open[firsts].all():
+            order = np.lexsort((np.arange(len(rows)), ~is_open, rows))
+            firsts = order[firsts]  # still where each object begins
+        for k in firsts.tolist():
             self._put(changed[rows[k]], int(anchors[k]), float(gaps[k]), bool(is_open[k]))
 
     def _anchors_around(
