@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 import rclpy
 import scripted_camera
+from rclpy.lifecycle import TransitionCallbackReturn
 from scripted_camera import Camera
 
 from vln_core.geometry import transforms
 from vln_core.perception import intake
 from vln_interfaces.srv import Capture
+from vln_nodes import perception_node
 
 
 @pytest.fixture
@@ -206,3 +208,18 @@ def test_swapped_channels_can_be_swapped_back(start):
     camera.rgb = np.ascontiguousarray(scripted_camera.RGB[..., ::-1])
     assert camera.view(0, 1).error_msg == ''
     np.testing.assert_allclose(camera.panorama().views[0].rgb[60, 80], (200, 60, 20), atol=6)
+
+
+def test_weights_are_loaded_when_the_node_is_configured(tmp_path):
+    missing = tmp_path / 'weights.onnx'
+    words = '-r __ns:=/weights -p managed:=true -p detector:=onnx_yolox '
+    words += f'-p models.path:={missing}'
+    rclpy.init(args=['--ros-args', *words.split()])
+    try:
+        node = perception_node.PerceptionNode()  # nothing is loaded yet
+        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+        assert str(missing) in node._health.message
+        node.close()
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown()

@@ -45,8 +45,11 @@ class StackNode(LifecycleNodeMixin, Node):
 
     With the parameter ``managed`` it has the services of a lifecycle node and sends heartbeats
     only while it is active: safety lets nothing move until the lifecycle manager has activated
-    all nodes. Everything is made in the constructor, so that configuring finds it ready. Without
-    ``managed`` there are no such services, which would cost time in every wait.
+    all nodes. Everything is made in the constructor but the networks, which perception loads when
+    it is configured. Without ``managed`` there are no such services: they cost time in every wait.
+
+    Attributes:
+        is_managed: Whether somebody else configures and activates this node.
     """
 
     def __init__(self, name: str) -> None:
@@ -60,7 +63,8 @@ class StackNode(LifecycleNodeMixin, Node):
         self.has_failed = False
         self._claim = claim_name(self.get_fully_qualified_name())
         self._heartbeat = HeartbeatPublisher(self)
-        if self.declare_parameter('managed', False, _MANAGED).value:
+        self.is_managed = bool(self.declare_parameter('managed', False, _MANAGED).value)
+        if self.is_managed:
             self._heartbeat.is_enabled = False
             LifecycleNodeMixin.__init__(self)
         self._told: dict[str, str] = {}

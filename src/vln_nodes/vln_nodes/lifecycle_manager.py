@@ -164,7 +164,7 @@ class LifecycleManager(StackNode):
             (State.PRIMARY_STATE_INACTIVE, Transition.TRANSITION_ACTIVATE),
         ):
             if state == start:
-                self._change(name, transition)
+                self._change(name, transition, timeout)
                 state = self._state_of(name)
         if state != State.PRIMARY_STATE_ACTIVE:
             raise LifecycleError(f'{name} did not become active (state {state})')
@@ -224,16 +224,16 @@ class LifecycleManager(StackNode):
         except NoAnswer:
             return None
 
-    def _change(self, name: str, transition: int) -> None:
+    def _change(self, name: str, transition: int, timeout: float | None = None) -> None:
         request = ChangeState.Request(transition=Transition(id=transition))
         try:
             response = self._caller.service(
-                self._changers[name], request, self._config.transition_timeout
+                self._changers[name], request, timeout or self._config.transition_timeout
             )
         except NoAnswer as error:
             raise LifecycleError(str(error)) from error
         if not response.success:
-            raise LifecycleError(f'{name} refused transition {transition}')
+            raise LifecycleError(f'{name} refused transition {transition}; its log says why')
 
     def _pause(self) -> None:
         time.sleep(_PERIOD)

@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
-from vln_core.errors import GeometryError, PerceptionError
+from vln_core.errors import GeometryError, PerceptionError, VlnError
 from vln_core.geometry.mounting import unseen_sectors
 from vln_core.observation import Panorama, View
 from vln_core.perception.captioner import make_captioner
@@ -44,11 +45,9 @@ class PerceptionNode(StackNode):
         super().__init__('perception')
         self._config = config = parameters.load(self, PerceptionParameters())
         is_simulated = config.detector == 'simulated'
-        # Absent weights end the node here, with one line, before anybody relies on it.
-        detector = None if is_simulated else make_detector(config.detector, config.models)
-        self._builder = PanoramaBuilder(
-            detector, config.grounding, make_captioner(config.models)
-        )  # fmt: skip
+        self._builder = PanoramaBuilder(None, config.grounding)
+        if not self.is_managed:
+            self._load()  # absent weights end the node here, before anybody relies on it
         self._worker = runtime.Worker(self, 'detector')
         self._changed = Changed(self)
         poses = TfPoses(self, self._changed)
@@ -73,6 +72,23 @@ class PerceptionNode(StackNode):
         self.create_timer(
             _WATCH_PERIOD, self._on_watch, clock=STEADY, callback_group=self._changed.group
         )
+
+    def _load(self) -> None:
+        """Load the networks; the simulated detector waits for the table of labels instead."""
+        config = self._config
+        if config.detector != 'simulated':
+            self._builder.detector = make_detector(config.detector, config.models)
+        self._builder.captioner = make_captioner(config.models)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the networks; where that fails the node stays unconfigured and says why."""
+        try:
+            self._load()
+        except VlnError as error:
+            self.get_logger().error(str(error))
+            self.report(error=str(error))
+            return TransitionCallbackReturn.FAILURE
+        return super().on_configure(state)
 
     def _subscribed(self, name: str) -> CameraIntake:
         config = self._config

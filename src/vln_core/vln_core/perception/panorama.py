@@ -43,6 +43,7 @@ class PanoramaBuilder:
 
     Attributes:
         detector: May be exchanged between look-arounds; None: there is none yet.
+        captioner: Likewise; None: views get no captions.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class PanoramaBuilder:
         captioner: Captioner | None = None,
     ) -> None:
         self.detector = detector
-        self._captioner = captioner
+        self.captioner = captioner
         self._captions: list[str] = []
         self._config = config or GroundingConfig()
         self._next_id = 0
@@ -91,8 +92,8 @@ class PanoramaBuilder:
         found = detect_all(self.detector, views, prompt_words(landmarks))
         for view, segments in zip(views, found):
             self._sightings += [sight(view, segment, self._config) for segment in segments]
-            if self._captioner is not None:
-                self._captions.append(self._captioner.caption(view, segments))
+            if self.captioner is not None:
+                self._captions.append(self.captioner.caption(view, segments))
             self._views.append(view)
 
     def finish(
