@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vln_cli.subcommands import run_subcommand
+
 if TYPE_CHECKING:
     from vln_core.system2.mining import Explainer, Walk
 
@@ -22,17 +24,7 @@ _EXAMPLES = """examples:
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; 0 done, 1 nothing was found, 2 something is wrong."""
-    from vln_core.errors import VlnError
-
-    options = _parser().parse_args(list(argv))
-    try:
-        return int(options.run(options))
-    except VlnError as error:
-        print(f'vln demonstrations: {error}', file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f'vln demonstrations: cannot write: {error}', file=sys.stderr)
-        return 2
+    return run_subcommand(_parser(), argv)
 
 
 def _parser() -> argparse.ArgumentParser:

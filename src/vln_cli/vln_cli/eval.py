@@ -8,24 +8,17 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from vln_cli import eval_ablations, eval_run
-
-_RATES = ('SR', 'OSR', 'SPL', 'RGS', 'RGSPL', 'nDTW', 'SDTW')
+from vln_cli.eval_result import print_result
+from vln_cli.subcommands import run_subcommand
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; 0 done, 2 something is wrong."""
-    from vln_core.errors import VlnError
-
-    options = _parser().parse_args(list(argv))
-    try:
-        return int(options.run(options))
-    except VlnError as error:
-        print(f'vln eval: {error}', file=sys.stderr)
-        return 2
+    return run_subcommand(_parser(), argv)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,29 +80,6 @@ def _report(options: argparse.Namespace) -> int:
         write_comparison(runs, out)
     print(out)
     return 0
-
-
-def print_result(
-    preset: str,
-    episodes: int,
-    metrics: Mapping[str, float | None],
-    seconds: float,
-    as_json: bool,
-) -> None:
-    """Print the means as one line of JSON, or as a table for people."""
-    if as_json:
-        result = {
-            'preset': preset, 'episodes': episodes, 'metrics': dict(metrics),
-            'seconds': round(seconds, 3),
-        }  # fmt: skip
-        print(json.dumps(result))
-        return
-    print(f'{preset}: {episodes} episodes in {seconds:.1f} s')
-    for name, value in metrics.items():
-        if value is not None:
-            print(
-                f'  {name:6s}' + (f'{100 * value:8.2f} %' if name in _RATES else f'{value:8.2f} m')
-            )
 
 
 if __name__ == '__main__':

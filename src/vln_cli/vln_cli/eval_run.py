@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from vln_cli.eval_result import print_result
 from vln_cli.paths import ROOT
 
 PRESETS = ROOT / 'config' / 'eval'
@@ -172,7 +173,6 @@ def free_folder(preset: str, digest: str, *, resume: bool) -> Path:
 
 def run(options: argparse.Namespace) -> int:
     """Run a preset; 0 done, 130 interrupted (resume continues)."""
-    from vln_cli.eval import print_result
     from vln_core.evaluation.provenance import config_hash
     from vln_core.evaluation.runner import RunOptions, run_benchmark
 

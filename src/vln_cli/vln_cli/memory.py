@@ -11,23 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vln_cli.subcommands import run_subcommand
+
 if TYPE_CHECKING:
     from vln_core.memory.store import MemoryStore
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the subcommand; 0 done (diff: equal), 1 diff: they differ, 2 something is wrong."""
-    from vln_core.errors import VlnError
-
-    options = _parser().parse_args(list(argv))
-    try:
-        return int(options.run(options))
-    except VlnError as error:
-        print(f'vln memory: {error}', file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f'vln memory: cannot write: {error}', file=sys.stderr)
-        return 2
+    return run_subcommand(_parser(), argv)
 
 
 def _parser() -> argparse.ArgumentParser:

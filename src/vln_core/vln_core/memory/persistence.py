@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,17 +25,15 @@ from vln_core.memory.journal import Journal, Row, decode, encode
 from vln_core.memory.objects import ObjectNode
 from vln_core.memory.places import PlaceNode
 from vln_core.memory.progress import Change
+from vln_core.memory.state import MemoryState
 from vln_core.memory.waypoints import Waypoint
 from vln_core.memory.window import Transition
-
-if TYPE_CHECKING:
-    from vln_core.memory.store import MemoryStore
 
 _TILE = 64
 _OFFSET = 1 << 20  # tiles are numbered around the frame's origin
 
 
-def changed_rows(store: MemoryStore) -> Iterator[Row]:
+def changed_rows(store: MemoryState) -> Iterator[Row]:
     """Yield the rows of everything that changed since the last write."""
     places, objects = store.graph.places, store.graph.objects
     for place in sorted(places.dirty):
@@ -80,7 +78,7 @@ def _place(node: PlaceNode) -> dict[str, Any]:
     return data
 
 
-def _object(store: MemoryStore, object_id: int) -> bytes | None:
+def _object(store: MemoryState, object_id: int) -> bytes | None:
     objects = store.graph.objects
     node = objects.nodes.get(object_id)
     if node is None:
@@ -104,7 +102,7 @@ def _waypoint(waypoint: Waypoint) -> dict[str, Any]:
     return data
 
 
-def _tiles(store: MemoryStore) -> Iterator[Row]:
+def _tiles(store: MemoryState) -> Iterator[Row]:
     space = store.space
     box = space.dirty_box
     if box is None:
@@ -133,7 +131,7 @@ def _item_fields(item: ProgressItem) -> dict[str, Any]:
     return data
 
 
-def _episode(store: MemoryStore) -> dict[str, Any]:
+def _episode(store: MemoryState) -> dict[str, Any]:
     return {
         'instruction': store.instruction,
         'items': [_item_fields(item) for item in store.progress.items],
@@ -154,7 +152,7 @@ def _episode(store: MemoryStore) -> dict[str, Any]:
     }
 
 
-def load(store: MemoryStore, journal: Journal) -> None:
+def load(store: MemoryState, journal: Journal) -> None:
     """Fill an empty memory from its journal.
 
     Raises:
@@ -176,7 +174,7 @@ def load(store: MemoryStore, journal: Journal) -> None:
         ) from error
 
 
-def _load(store: MemoryStore, journal: Journal) -> None:
+def _load(store: MemoryState, journal: Journal) -> None:
     data = journal.get('episode', 0)
     if data is None:
         return
@@ -195,13 +193,15 @@ def _load(store: MemoryStore, journal: Journal) -> None:
         places.connect(number >> 32, number & 0xFFFFFFFF, length, traversals)
     for object_id, row in journal.rows('object'):
         value = decode(row)
-        geometry = [np.array(value.pop(k), float) for k in ('position', 'extent', 'covariance')]
+        position, extent, covariance = (
+            np.array(value.pop(k), float) for k in ('position', 'extent', 'covariance')
+        )
         for other in value.pop('apart'):
             objects.apart.setdefault(object_id, set()).add(other)
         value['best_view'] = tuple(value['best_view'])
         distance = value.pop('place_distance')
         distance = math.inf if distance is None else float(distance)
-        objects.restore(ObjectNode(**value), *geometry, distance)
+        objects.restore(ObjectNode(**value), position, extent, covariance, distance)
         if value['place'] >= 0:
             places.nodes[value['place']].objects.add(object_id)
     places.next_id, objects.next_id = episode['next_place'], episode['next_object']
@@ -237,7 +237,7 @@ def _load(store: MemoryStore, journal: Journal) -> None:
         )
 
 
-def _load_tiles(store: MemoryStore, journal: Journal) -> None:
+def _load_tiles(store: MemoryState, journal: Journal) -> None:
     rows = journal.rows('tile')
     if not rows:
         return

@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the memory knows, and every way of reading it; nothing here changes what is known."""
+"""What the memory knows and every way of reading it; what is new comes in by the store."""
 
 from __future__ import annotations
 
@@ -75,6 +75,18 @@ class MemoryState:
         self._snapshot: WorldGraph | None = None
         self._listed_waypoints: list[WaypointState] = []
         self._set_landmarks(items)
+
+    def resume(
+        self,
+        instruction: str,
+        progress: ProgressRecord,
+        global_tform_odom: NDArray[np.float64],
+        returning_to: int | None,
+    ) -> None:
+        """Continue an episode whose graph, waypoints and notes were loaded already."""
+        self.instruction, self.progress = instruction, progress
+        self.global_tform_odom, self.returning_to = global_tform_odom, returning_to
+        self._set_landmarks(progress.items)
 
     def _set_landmarks(self, items: Sequence[ProgressItem]) -> None:
         self.landmarks = frozenset(category_of(w) for item in items for w in item.landmarks)

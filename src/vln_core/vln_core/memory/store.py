@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vln_core.context import ActionNote, FailureNote, ProgressItem, ProgressRecord
+from vln_core.context import ActionNote, FailureNote, ProgressItem
 from vln_core.errors import MemoryStoreError, UnknownReference, UpdateRefused
 from vln_core.geometry.transforms import apply, inverse, wrap_angle, yaw_of
 from vln_core.memory import checks, persistence
@@ -64,18 +64,6 @@ class MemoryStore(MemoryState):
         if self.journal is not None:
             persistence.load(self, self.journal)
             self._forget_changes()
-
-    def resume(
-        self,
-        instruction: str,
-        progress: ProgressRecord,
-        global_tform_odom: NDArray[np.float64],
-        returning_to: int | None,
-    ) -> None:
-        """Continue an episode whose graph, waypoints and notes were loaded already."""
-        self.instruction, self.progress = instruction, progress
-        self.global_tform_odom, self.returning_to = global_tform_odom, returning_to
-        self._set_landmarks(progress.items)
 
     def close(self) -> None:
         """Release the journal; every accepted write is on disk already."""
