@@ -15,8 +15,6 @@ from vln_core.system2.walking import is_in_sight
 
 # Nearer than this a thing that is not hidden is usually detected, metres.
 _SURE_SIGHT = 4.0
-# A room is hardly of a type with a chance below this.
-_UNLIKELY = 0.22
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +76,8 @@ def _judge_one(
             reasons.append(f'its room looks like the {wanted[0]}')
         elif situation.belief(room) and situation.likely(room):
             # A room that was said with the thing tells it from its likes elsewhere.
-            is_said = bool(goal.rooms) and situation.chance_of(room, wanted) < _UNLIKELY
-            score -= 2.6 if is_said else 1.2
+            best = next(iter(situation.belief(room).values()))
+            score -= 2.6 if goal.rooms and best > 2.0 * weight else 1.2
             reasons.append(f'its room looks like a {situation.likely(room)}')
     if room in _abandoned_rooms(situation, judge):
         score -= 2.0

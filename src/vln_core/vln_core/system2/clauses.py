@@ -6,46 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vln_core.context import ClauseKind, ItemStatus, ObjectState, ProgressItem
 from vln_core.system2.doorways import DOORWAY, Doorway
+from vln_core.system2.reference import Reference, is_beside, through, wanted_angle
 from vln_core.system2.situation import Situation, surface_distance, wrap
-
-# A turn behind a doorway is meant from inside the room, metres.
-_INSIDE = 0.6
-_SIDE = {'left': math.pi / 2, 'right': -math.pi / 2, 'straight': 0.0, 'around': math.pi}
-
-
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """Pose from which the direction words of a clause are meant.
-
-    Attributes:
-        waypoint: Waypoint at which the clause became current.
-        xy: (2,) metres.
-        heading: rad.
-        door: Id of the doorway that one came through, -1 where there is none.
-        is_turned: Whether a turn was said to come to this heading.
-    """
-
-    waypoint: int
-    xy: NDArray[np.float64]
-    heading: float
-    door: int = -1
-    is_turned: bool = False
-
-    def angle_to(self, xy: NDArray[np.float64]) -> float:
-        """Return the direction of a point relative to the heading, rad, left positive."""
-        return wrap(math.atan2(xy[1] - self.xy[1], xy[0] - self.xy[0]) - self.heading)
-
-
-def wanted_angle(item: ProgressItem) -> float | None:
-    """Return the relative direction that a clause asks for, rad, or None."""
-    return _SIDE.get(item.direction)
 
 
 class ClauseJudge:
@@ -88,11 +56,15 @@ class ClauseJudge:
             return replace(here, heading=heading, is_turned=True)
         if before is not None and before.kind in (ClauseKind.GO, ClauseKind.PASS):
             base = self.reference(index - 1)
-            there = self.s.room_of_waypoint(base.waypoint)
+            there = self.origin(base)
             goes_on = before.direction in ('', 'straight')
             if goes_on and there == self.s.room_of_waypoint(self.start_of(index)):
                 return base
         return self._reference_at(index, before)
+
+    def origin(self, reference: Reference) -> Hashable:
+        """Return the room in which the directions of a reference pose hold."""
+        return reference.room or self.s.room_of_waypoint(reference.waypoint)
 
     def is_mere_turn(self, index: int) -> bool:
         """Tell whether an item says a direction alone, for what follows it."""
@@ -114,6 +86,10 @@ class ClauseJudge:
             for later in range(position, max(0, position - 2), -1):
                 before, after = self.s.track[later - 1], self.s.track[later]
                 doors = self.s.crossed(before, after, 1.2)
+                if len(doors) > 1 and previous.kind is not ClauseKind.PASS:
+                    # One went farther than was said: what follows is meant behind the first.
+                    first = through(doors[0], before, start)
+                    return replace(first, room=self.s.room_inside(doors[0], first.xy))
                 if doors:
                     return through(doors[-1], before, start)
         xy = self.s.track[position] if self.s.track else self.s.xy
@@ -176,7 +152,10 @@ class ClauseJudge:
 
     def _enter(self, index: int, item: ProgressItem) -> str:
         crossed = self._changed_room(index)
-        if item.rooms and not (item.ordinal or item.side):
+        is_told_apart = item.ordinal or item.side or item.direction
+        if not item.rooms and not is_told_apart:
+            return crossed
+        if item.rooms and not is_told_apart:
             weight = self.s.weight_of(self.s.room, item.rooms)
             best = max(self.s.belief(self.s.room).values(), default=0.0)
             start_room = self.s.room_of_waypoint(self.start_of(index))
@@ -189,17 +168,17 @@ class ClauseJudge:
         target = self.target_door(index)
         here = self.s.room
         if target is not None:
-            origin = self.s.room_of_waypoint(self.reference(index).waypoint)
-            beyond = self.s.room_beyond(target, origin)
-            if crossed and (beyond == here != origin or crossed.endswith(f'doorway {target.id}')):
+            origin = self.origin(self.reference(index))
+            is_beyond = self.s.room_beyond(target, origin) == here != origin
+            if is_beyond or crossed.endswith(f'doorway {target.id}'):
                 return f'went through doorway {target.id}, which was meant'
             return ''
-        if item.rooms and self.s.weight_of(here, item.rooms) < 0.25:
-            return ''
-        return crossed
+        if not item.rooms:
+            return ''  # another doorway than the one that was said, which is not seen yet
+        return crossed if self.s.weight_of(here, item.rooms) >= 0.3 else ''
 
     def _has_gone_on(self, index: int) -> bool:
-        """Tell whether a turn said before item ``index`` was walked: "left, into the side hall"."""
+        """Tell whether a turn said before item ``index`` was walked: "left into the side hall"."""
         reference = self.reference(index)
         gap = self.s.xy - reference.xy
         ahead = math.cos(reference.heading) * gap[0] + math.sin(reference.heading) * gap[1]
@@ -211,7 +190,7 @@ class ClauseJudge:
         if not (item.ordinal or item.side or item.direction):
             return None
         reference = self.reference(index)
-        room = self.s.room_of_waypoint(reference.waypoint)
+        room = self.origin(reference)
         forward = np.array([math.cos(reference.heading), math.sin(reference.heading)])
         left = np.array([-forward[1], forward[0]])
         side = item.side or (item.direction if item.direction in ('left', 'right') else '')
@@ -225,7 +204,7 @@ class ClauseJudge:
                 continue
             if item.direction == 'straight' and not side and abs(lateral) > max(ahead, 0.3):
                 continue  # "the door ahead" is none beside the way
-            if item.ordinal == -1 and not side and _is_beside(door, forward):
+            if item.ordinal == -1 and not side and is_beside(door, forward):
                 continue  # "the door at the end" is in the wall that ends the way
             found.append((ahead, door))
         found.sort(key=lambda pair: (pair[0], pair[1].id))
@@ -275,6 +254,11 @@ class ClauseJudge:
             crossed = self._changed_room(index)
             if item.rooms and crossed and self.s.weight_of(self.s.room, item.rooms) >= 0.3:
                 return f'is in the {item.rooms[0]}'
+            after = self.items[index + 1] if index + 1 < len(self.items) else None
+            if item.rooms and after is not None and after.kind is ClauseKind.ENTER:
+                # The next clause says by which way one leaves it again.
+                if self.s.weight_of(self.s.room, item.rooms) >= 0.3:
+                    return f'is in the {item.rooms[0]}, which the next clause leaves'
             moved = self.moved_since(start)
             if item.rooms and moved > 2.0 and self.s.weight_of(
                 self.s.room_of_waypoint(start), item.rooms
@@ -351,16 +335,3 @@ class ClauseJudge:
         elif item.rooms:
             return self._enter(index, item)
         return ''
-
-
-def through(door: Doorway, before: NDArray[np.float64], waypoint: int) -> Reference:
-    """Return the reference pose of one who comes through a doorway from ``before``."""
-    assert door.normal is not None
-    normal = -door.side(before) * door.normal
-    inside = door.centre + _INSIDE * normal
-    return Reference(waypoint, inside, math.atan2(normal[1], normal[0]), door.id)
-
-
-def _is_beside(door: Doorway, forward: NDArray[np.float64]) -> bool:
-    """Tell whether a doorway is in a wall along the way, not in one across it."""
-    return door.normal is not None and abs(float(door.normal @ forward)) < 0.5

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from vln_core.context import ClauseKind, ItemStatus, ProgressItem, ViewpointState
 from vln_core.errors import ConfigError
 from vln_core.system2.candidates import wanted_rooms
-from vln_core.system2.clauses import ClauseJudge, Reference, through, wanted_angle
+from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.doorways import DOORWAY, Doorway
+from vln_core.system2.reference import Reference, through, wanted_angle
 from vln_core.system2.situation import Situation
 from vln_core.vocabulary import typical_rooms
 
@@ -128,7 +129,7 @@ class FrontierScorer:
         return self._promise(room, wanted) if wanted else 0.0
 
     def _promise(self, room: object, wanted: tuple[str, ...]) -> float:
-        """Return what speaks for an opening of a room where a type of room is wanted, -0.5..2.5."""
+        """Return what speaks for an opening of a room where a type is wanted, -1..2.5."""
         value = 3.0 * self.s.chance_of(room, wanted) - 0.5
         if self.s.is_visited(room) and self.s.weight_of(room, wanted) < 0.25:
             if self.s.likely(room) != 'corridor':
@@ -172,7 +173,11 @@ class FrontierScorer:
         elif reference.is_turned:
             value += 1.2 * math.cos(reference.angle_to(xy))
         elif item.ordinal or item.side and item.landmarks[:1] == (DOORWAY,):
-            value += 0.6 * math.cos(reference.angle_to(xy))  # doors are counted along the way
+            # doors are counted along the way, those of the other side are not meant
+            value += math.cos(reference.angle_to(xy))
+            gap = float(np.hypot(*(xy - reference.xy))) * math.sin(reference.angle_to(xy))
+            if item.side == 'left' and gap < -1.0 or item.side == 'right' and gap > 1.0:
+                value -= 0.6
         kind = item.kind
         if kind is ClauseKind.EXIT:
             value += self._match_exit(item, xy, room)
@@ -197,7 +202,7 @@ class FrontierScorer:
         self, item: ProgressItem, xy: NDArray[np.float64], room: object, area: float
     ) -> float:
         door = self.judge.target_door(item.index)
-        start = self.s.room_of_waypoint(self.judge.reference(item.index).waypoint)
+        start = self.judge.origin(self.judge.reference(item.index))
         if door is not None:
             if room == self.s.room_beyond(door, start) and room != start:
                 return 2.5

@@ -87,6 +87,23 @@ class Moves:
                 best = (cost, view.id)
         return Goto(viewpoint=best[1]) if best else None
 
+    def around(self, thing: ObjectState) -> Goto | None:
+        """Return the way to a place clearly nearer to an object that cannot be driven at."""
+        near = surface_distance(self.s.xy, thing)
+        target = np.asarray(thing.position, dtype=float)[:2]
+        best: tuple[float, str] | None = None
+        for view in self.c.graph.viewpoints:
+            xy = np.array([view.x, view.y])
+            gap = surface_distance(xy, thing) + 1.5 * len(self.s.crossed(xy, target))
+            if not math.isfinite(view.path_length) or gap > min(near - 0.5, 1.5):
+                continue
+            if self._num_visits(xy) or self.is_banned(Goto(viewpoint=view.id)):
+                continue
+            cost = gap + 0.15 * view.path_length
+            if best is None or (cost, view.id) < best:
+                best = (cost, view.id)
+        return Goto(viewpoint=best[1]) if best else None
+
     def _num_visits(self, xy: NDArray[np.float64]) -> int:
         """Return how many waypoints lie at a spot."""
         return sum(float(np.hypot(*(p - xy))) < _SAME_SPOT for p in self.s.track)

@@ -254,6 +254,10 @@ class RoomMap:
             return self.room_of_waypoint(int(view.id[1:]))
         return self._rooms.find(('v', view.id))
 
+    def room_inside(self, door: Doorway, xy: NDArray[np.float64]) -> Hashable:
+        """Return the room on that side of a doorway on which a point (2,) lies."""
+        return self._rooms.find(('door', door.id, door.side(xy)))
+
     def room_beyond(self, door: Doorway, room: Hashable) -> Hashable | None:
         """Return the room on the other side of a doorway of ``room``; None if it is not one."""
         for side in (1, -1):

@@ -43,6 +43,9 @@ from vln_core.system2.record import (
 from vln_core.system2.situation import Situation, surface_distance
 from vln_core.system2.walking import walking_distance
 
+# Farther from a thing one may stand on the wrong side of what is before it, metres.
+_BESIDE = 1.5
+
 
 @dataclass(frozen=True)
 class RulesConfig:
@@ -224,6 +227,8 @@ class _Turn:
                 and not self._came_no_nearer(thing, near)
             ):
                 move = self.moves.towards(thing, allow_far=is_goal)
+            if move is None and near > _BESIDE:
+                move = self.moves.around(thing)
             if move is None and near > enough:
                 continue
             if not math.isfinite(near):

@@ -22,8 +22,11 @@ _MIN_CONFIDENCE = 0.15
 _RANK_WEIGHT = (1.0, 0.5, 0.35, 0.25)
 # Found in rooms of every type: they hint at one, they do not make it.
 _ANYWHERE = frozenset(
-    ('plant', 'lamp', 'rug', 'painting', 'vase', 'trash can', 'curtain', 'mirror', 'clock')
-)
+    (
+        'plant', 'lamp', 'rug', 'painting', 'vase', 'trash can', 'curtain', 'mirror', 'clock',
+        'cabinet',
+    )
+)  # fmt: skip
 _HINT = 0.35
 # Weight of what was not seen of a room; chance that a room is of one type if nothing was seen.
 _UNSEEN = 0.3
@@ -98,6 +101,10 @@ class Situation:
         """Return the room on the other side of a doorway of ``room``; None if it is not one."""
         return self._map.room_beyond(door, room)
 
+    def room_inside(self, door: Doorway, xy: NDArray[np.float64]) -> Hashable:
+        """Return the room on that side of a doorway on which a point (2,) lies."""
+        return self._map.room_inside(door, xy)
+
     @property
     def room(self) -> Hashable:
         """The room the robot is in."""
@@ -122,12 +129,18 @@ class Situation:
         for thing in self.contents(room):
             previous = categories.get(thing.category, 0.0)
             categories[thing.category] = max(previous, float(thing.confidence))
+        hints: dict[str, float] = {}
         for category, confidence in categories.items():
             rooms = typical_rooms(category)
             for rank, name in enumerate(rooms[: len(_RANK_WEIGHT)]):
                 weight = _RANK_WEIGHT[rank] / (1.0 if len(rooms) == 1 else 1.3)
-                weight *= _HINT if category in _ANYWHERE else 1.0
-                scores[name] += weight * max(confidence, 0.3)
+                weight *= max(confidence, 0.3)
+                if category in _ANYWHERE:
+                    hints[name] = max(hints.get(name, 0.0), _HINT * weight)
+                else:
+                    scores[name] += weight
+        for name, weight in hints.items():  # ever so much decoration stays one hint
+            scores[name] += weight
         doors = len(self.doorways_of(room))
         if doors >= 3:
             scores['corridor'] += 0.5 * (doors - 2)
