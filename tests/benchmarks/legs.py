@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 import skfmm
-from legs_campaign import Campaign, add
+from legs_campaign import Campaign, Piece, add
 from numpy.typing import NDArray
 
 from vln_core.control.fast_marching import PlannerConfig, plan
@@ -149,15 +149,16 @@ def run_goals(
         say: Told about progress.
         campaign: Keeps what is done; None: nothing is kept.
     """
-    tally = GoalTally()
-    campaign = campaign or Campaign(None)
+    pieces = []
     for index, scene in enumerate(scenes):
         share = num_goals // len(scenes) + (index < num_goals % len(scenes))
-        if share == 0:
-            continue
-        key = f'goals {scene} {share} {seed} {size} {noise} {dropout}'
-        run = partial(_run_scene, scene, share, seed, size, noise, dropout)
-        add(tally, campaign.piece(key, GoalTally, run))
+        if share:
+            key = f'goals {scene} {share} {seed} {size} {noise} {dropout}'
+            run = partial(_run_scene, scene, share, seed, size, noise, dropout)
+            pieces.append(Piece(key, GoalTally, run))
+    tally = GoalTally()
+    for scene, part in zip(scenes, (campaign or Campaign(None)).tallies(pieces)):
+        add(tally, part)
         say(
             f'{scene}: {tally.goals} goals, {tally.collisions} collisions, '
             f'{tally.reached} of {tally.accepted} accepted reached'

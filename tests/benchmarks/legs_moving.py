@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,7 +61,6 @@ def run_crossings(
     seed: int,
     *,
     motion: MotionConfig | None = None,
-    say: Callable[[str], None] = lambda text: None,
 ) -> CrossingTally:
     """Drive ``num_runs`` straight ways of 1.5 to 3.5 m while a person walks across.
 
@@ -75,7 +73,6 @@ def run_crossings(
         num_runs: Crossings.
         seed: Of every choice.
         motion: Limits of the robot.
-        say: Told about progress.
     """
     tally = CrossingTally()
     config = SimulatorConfig(
@@ -88,7 +85,6 @@ def run_crossings(
             _cross(simulator, rng, tally, motion or among_people())
     finally:
         simulator.close()
-    say(f'{scene}: {tally.runs} crossings, {tally.touched} touched while moving')
     return tally
 
 

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'tests' / 'benchmarks'))
 
-from legs_campaign import Campaign, add
+from legs_campaign import Campaign, Piece, add
 
 
 @dataclass
@@ -21,20 +24,22 @@ class Tally:
     ends: Counter[str] = field(default_factory=Counter)
 
 
-def test_pieces_that_are_done_are_kept_and_added(tmp_path: Path) -> None:
-    file = tmp_path / 'runs' / 'state.jsonl'
-    ran: list[str] = []
+def made(name: str, log: Path) -> Tally:
+    """Make a tally, and note that it was made; another process may call this."""
+    with log.open('a') as file:
+        file.write(name)
+    return Tally(2, [0.5, float('inf')], Counter(REACHED=1, BLOCKED=1))
 
-    def run(name: str) -> Tally:
-        ran.append(name)
-        return Tally(2, [0.5, float('inf')], Counter(REACHED=1, BLOCKED=1))
 
-    first = Campaign(file)
-    first.piece('a', Tally, lambda: run('a'))
-    again, total = Campaign(file), Tally()
-    for key in ('a', 'b'):
-        add(total, again.piece(key, Tally, lambda key=key: run(key)))
-    assert ran == ['a', 'b']
-    assert total == Tally(4, [0.5, float('inf')] * 2, Counter(REACHED=2, BLOCKED=2))
-    Campaign(None).piece('a', Tally, lambda: run('c'))
-    assert ran[-1] == 'c'
+@pytest.mark.parametrize('workers', [1, 2])
+def test_pieces_that_are_done_are_kept_and_added(tmp_path: Path, workers: int) -> None:
+    file, log = tmp_path / 'runs' / 'state.jsonl', tmp_path / 'log'
+    pieces = [Piece(name, Tally, functools.partial(made, name, log)) for name in 'abc']
+    assert len(list(Campaign(file, workers).tallies(pieces[:1]))) == 1
+    total = Tally()
+    for tally in Campaign(file, workers).tallies(pieces):
+        add(total, tally)
+    assert sorted(log.read_text()) == ['a', 'b', 'c']
+    assert total == Tally(6, [0.5, float('inf')] * 3, Counter(REACHED=3, BLOCKED=3))
+    list(Campaign(None).tallies(pieces[:1]))
+    assert sorted(log.read_text()) == ['a', 'a', 'b', 'c']

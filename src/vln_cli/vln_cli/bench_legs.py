@@ -8,6 +8,7 @@ import argparse
 import functools
 import importlib
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(list(argv))
     sys.path.insert(0, str(paths.ROOT / 'tests' / 'benchmarks'))
     legs = importlib.import_module('legs')
-    campaign = importlib.import_module('legs_campaign').Campaign(options.state)
+    campaign = importlib.import_module('legs_campaign').Campaign(options.state, options.workers)
     metrics: dict[str, Any] = {}
     tally = None
     for part in options.parts:
@@ -83,6 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--crossings', type=int, default=200, help='people who cross the way')
     parser.add_argument('--repeats', type=int, default=20, help='injections of each fault')
     parser.add_argument(
+        '--workers', type=int, default=os.cpu_count() or 1, help='processes for goals, crossings'
+    )
+    parser.add_argument(
         '--state', type=Path, help='file of what is done: goals and crossings go on from there'
     )
     parser.add_argument(
@@ -112,20 +116,17 @@ def _crossings(options: argparse.Namespace, campaign: Any) -> dict[str, Any]:
     legs_campaign = importlib.import_module('legs_campaign')
     moving = importlib.import_module('legs_moving')
     num_scenes = max(1, min(options.scenes, options.crossings // 10))
-    total = moving.CrossingTally()
+    pieces = []
     for k in range(num_scenes):
         share = options.crossings // num_scenes + (k < options.crossings % num_scenes)
         scene = f'apartment:{options.first_scene + k}'
-        run = functools.partial(
-            moving.run_crossings,
-            scene,
-            share,
-            options.seed,
-            say=lambda text: _say(options, text),
-        )
+        run = functools.partial(moving.run_crossings, scene, share, options.seed)
         key = f'crossings {scene} {share} {options.seed}'
-        tally = campaign.piece(key, moving.CrossingTally, run)
+        pieces.append(legs_campaign.Piece(key, moving.CrossingTally, run))
+    total = moving.CrossingTally()
+    for tally in campaign.tallies(pieces):
         legs_campaign.add(total, tally)
+        _say(options, f'{total.runs} crossings, {total.touched} touched while moving')
         for note in tally.notes:
             _say(options, note)
     return {
