@@ -61,6 +61,9 @@ class SimulatedRobot:
         self._velocity = (0.0, 0.0)
         self._frame: Frame | None = None
         self._frame_tick = -1
+        self._way_second = -1
+        self.on_way_frame: Callable[[NDArray[np.uint8]], None] | None = None
+        """Told the first picture of every second, as the memory node is."""
 
     @property
     def stamp(self) -> int:
@@ -132,6 +135,10 @@ class SimulatedRobot:
 
     def _show_depth(self) -> None:
         frame = self._render()
+        second = self.stamp // 10**9
+        if second != self._way_second and self.on_way_frame is not None:
+            self._way_second = second
+            self.on_way_frame(frame.rgb.copy())
         self.controller.on_depth(
             frame.depth, self.simulator.config.camera, self._odom_tform_camera(), self.stamp
         )
@@ -239,6 +246,7 @@ def run_episode(
     categories = {label.id: label.category for label in simulator.labels.values()}
     detector = SimulatedDetector(categories, robot.semantic_of, config.detector)
     memory = MemoryStore(config.memory)
+    robot.on_way_frame = memory.add_way_frame
     navigator = Navigator(
         SimulatedEyes(robot, PanoramaBuilder(detector, config.grounding), config.num_views),
         memory,

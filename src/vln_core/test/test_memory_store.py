@@ -3,6 +3,7 @@
 """The store as the navigator sees it: episode, backtracking, ablations, corrections, refusals."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,6 +67,30 @@ def test_the_window_keeps_k_transitions_or_all():
     store = make(MemoryConfig(window=0))
     drive(store)
     assert store.context().window_frames == ()
+
+
+def test_the_window_keeps_two_frames_spread_over_the_way():
+    store = make()
+    frames = [np.full((4, 4, 3), k, np.uint8) for k in range(12)]
+    store.add_way_frame(frames[0])  # before anything was seen
+    store.observe(panorama(0, *WALK[0]))
+    store.add_way_frame(frames[0])  # the look-around is no way
+    store.commit(decide())
+    store.add_way_frame(frames[11])
+    store.commit(decide())  # the first was refused
+    for frame in frames[1:8]:
+        store.add_way_frame(frame)
+    assert [f[0, 0, 0] for f in store.window.transitions[-1].way] == [4]
+    store.add_way_frame(frames[8])
+    store.conclude(note(0))
+    store.add_way_frame(frames[9])  # it has arrived
+    assert store.context().window_frames == ()
+    store.observe(panorama(1, *WALK[1]))
+    shown = store.context().window_frames
+    assert len(shown) == 6, 'the panorama and two frames'
+    assert [f[0, 0, 0] for f in shown[4:]] == [4, 8]
+    with pytest.raises(UpdateRefused, match='uint8'):
+        store.add_way_frame(np.zeros((4, 4)))
 
 
 def test_routes_come_in_odometry_coordinates_robot_first():
@@ -217,6 +242,18 @@ def test_captions_are_kept():
     drive_more = panorama(9, *WALK[2])
     store.observe(drive_more)
     assert '<w1, a door to a corridor' in store.topology().text()
+
+
+def test_what_depth_cannot_place_sits_amid_the_viewpoints_that_saw_it():
+    store = make()
+    unseen = replace(detection('piano'), position_odom=None)
+    far_sofa = replace(detection('sofa'), position_odom=None)
+    store.observe(blind(0, 0.0, 0.0, 0.0, [unseen, detection('sofa', (1.0, 0.0, 0.4))]))
+    store.observe(blind(1, 4.0, 2.0, 0.0, [unseen, far_sofa]))
+    (cluster,) = store.topology().clusters
+    assert dict(cluster.categories) == {'sofa': 1, 'piano': 1}, 'the sofa was placed by depth'
+    assert (cluster.x, cluster.y) == pytest.approx((1.5, 0.5)), 'between (1, 0) and (2, 1)'
+    assert len(cluster.objects) == 1
 
 
 def test_a_lifelong_store_keeps_the_graph_and_ages_it():

@@ -101,6 +101,8 @@ class CameraIntake:
         self.info: CameraInfo | None = None
         self.depth_info: CameraInfo | None = None
         self.problem = ''
+        self.on_color: Callable[[int, Any], None] | None = None
+        """Told stamp (ns) and message of every colour picture that arrives."""
         self._rectifier: tuple[Any, intake.Rectifier] | None = None
         self._profile = qos.sensor(is_lockstep=is_lockstep)
         color_suffix, color_type = _COLOR[config.color_transport]
@@ -132,6 +134,8 @@ class CameraIntake:
             self.problem = camera_checks.stamp_problem(stamp, now, self._config.max_age)
         self._heard[stream] = steady_now()
         self.frames.add(stream, stamp, image)
+        if stream == 'color' and self.on_color is not None:
+            self.on_color(stamp, image)
         self._changed.notify()
 
     def _on_info(self, name: str, info: CameraInfo) -> None:
@@ -243,10 +247,7 @@ class CameraIntake:
             GeometryError: Sizes that do not fit each other or the intrinsics.
         """
         camera = self.camera()
-        color, depth_message = frame['color'], frame['depth']
-        rgb = _read(color, conversions.rgb_of_image, conversions.rgb_of_compressed)
-        if self._config.swap_red_blue:
-            rgb = np.ascontiguousarray(rgb[..., ::-1])
+        rgb, depth_message = self.color_of(frame['color']), frame['depth']
         depth = _read(depth_message, conversions.depth_of_image, conversions.depth_of_transport)
         encoding = getattr(depth_message, 'encoding', '') or depth_message.format.split(';')[0]
         problem = camera_checks.depth_unit_problem(depth, encoding)
@@ -266,6 +267,15 @@ class CameraIntake:
         if lens is not None:
             rgb, depth = lens[1].color(rgb), lens[1].depth(depth)
         return rgb, depth
+
+    def color_of(self, message: Any) -> NDArray[np.uint8]:
+        """Return a colour picture as (H, W, 3), red first, as the lens shows it.
+
+        Raises:
+            PerceptionError: It cannot be read.
+        """
+        rgb = _read(message, conversions.rgb_of_image, conversions.rgb_of_compressed)
+        return np.ascontiguousarray(rgb[..., ::-1]) if self._config.swap_red_blue else rgb
 
     def _lens(self) -> tuple[intake.Distortion, intake.Rectifier] | None:
         """Return lens and rectifier; None where there is nothing to straighten."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from nav_msgs.msg import OccupancyGrid
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import CompressedImage, Image
 from visualization_msgs.msg import MarkerArray
 
 from vln_core.context import PlanningContext
@@ -73,6 +73,8 @@ class MemoryNode(StackNode):
         self._picture = self.create_publisher(Image, 'map_image', qos.LATCHED)
         self._grid = self.create_publisher(OccupancyGrid, 'map', qos.LATCHED)
         self._markers = self.create_publisher(MarkerArray, 'memory/markers', qos.LATCHED)
+        if self._config.memory.window and self._config.memory.way_frames:
+            self.create_subscription(CompressedImage, 'way_frame', self._on_way, qos.EVENTS)
         self._serve(BeginEpisode, 'begin', self._do_begin, _REFUSED)
         self._serve(Observe, 'observe', self._do_observe, Observe.Response.REFUSED)
         self._serve(GetContext, 'context', self._do_context, GetContext.Response.NO_EPISODE)
@@ -95,6 +97,16 @@ class MemoryNode(StackNode):
             return response
 
         self.create_service(kind, f'memory/{name}', answer, callback_group=self._changed.group)
+
+    async def _on_way(self, message: CompressedImage) -> None:
+        try:
+            await self._worker.submit(
+                lambda: self._store.add_way_frame(conversions.rgb_of_compressed(message))
+            )
+        except (PerceptionError, MemoryStoreError) as error:
+            self.get_logger().warning(f'a frame on the way was left out: {error}')
+        except runtime.Closing:
+            return
 
     async def _do_begin(self, request: BeginEpisode.Request, _: Any) -> None:
         items = [memory_conversions.progress_item_of(item) for item in request.items]

@@ -51,14 +51,15 @@ class PerceptionNode(StackNode):
         self._worker = runtime.Worker(self, 'detector')
         self._changed = Changed(self)
         poses = TfPoses(self, self._changed)
+        intakes = [self._subscribed(name) for name in config.cameras]
         self._cameras = [
-            CameraViews(self, self._subscribed(name), poses, self._worker, config)
-            for name in config.cameras
+            CameraViews(self, camera, poses, self._worker, config) for camera in intakes
         ]
         if is_simulated:
             self.create_subscription(LabelTable, 'sim/labels', self._on_labels, qos.LATCHED)
         self._semantic: tuple[int, NDArray[np.uint16]] | None = None
         self._topics = PerceptionTopics(self, self._worker, config)
+        self._topics.show_way(intakes[0])
         self._base_tform: NDArray[np.float64] | None = None
         self._frames: list[str] = []
         self._request = 0

@@ -88,6 +88,8 @@ TOPICS: tuple[Topic, ...] = (
           'where vision_msgs is installed'),
     Topic('panorama/points', 'sensor_msgs/PointCloud2', 'perception', VISUAL,
           'made for subscribers only'),
+    Topic('way_frame', 'sensor_msgs/CompressedImage', 'perception', EVENTS,
+          'JPEG once a second, for the working window of the memory'),
     Topic('world_graph', 'vln_interfaces/WorldGraph', 'memory', LATCHED),
     Topic('progress', 'vln_interfaces/ProgressRecord', 'memory', LATCHED),
     Topic('map_image', 'sensor_msgs/Image', 'memory', LATCHED),

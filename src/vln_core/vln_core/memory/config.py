@@ -34,7 +34,7 @@ class MemoryConfig:
         max_places: K_p, places in the retrieved slice.
         salient_categories: Object categories at which the richness of a place saturates.
         window: K, completed transitions kept verbatim; -1 keeps all of them (raw full history).
-        way_frames: Frames kept from the way of a transition.
+        way_frames: Frames kept from the way of a transition, spread over it.
         use_world_graph: Whether the retrieved slice is part of the context.
         use_episodic: Visit history in text and recency in scores.
         use_semantic: Content and topology in text and relevance in scores.

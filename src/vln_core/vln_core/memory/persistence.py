@@ -96,7 +96,7 @@ def _object(store: MemoryState, object_id: int) -> bytes | None:
 def _waypoint(waypoint: Waypoint) -> dict[str, Any]:
     data = {
         k: getattr(waypoint, k)
-        for k in ('id', 'pose', 'anchor', 'num_views', 'panorama', 'parent')
+        for k in ('id', 'pose', 'anchor', 'num_views', 'panorama', 'parent', 'unplaced')
     }
     data['odom_tform_base'] = waypoint.odom_tform_base.tolist()
     return data
@@ -212,6 +212,7 @@ def _load(store: MemoryState, journal: Journal) -> None:
         value = decode(row)
         value['pose'], value['panorama'] = tuple(value['pose']), tuple(value['panorama'])
         value['odom_tform_base'] = np.array(value['odom_tform_base'], float)
+        value['unplaced'] = tuple(value.get('unplaced', ()))
         store.waypoints.append(Waypoint(**value))
     store.history = [ActionNote(**decode(row)) for _, row in journal.rows('action')]
     store.changes = [_change(decode(row)) for _, row in journal.rows('change')]

@@ -29,7 +29,7 @@ from vln_core.memory.recall_cache import RecallCache
 from vln_core.memory.retrieval import Retriever, Scored, serialise
 from vln_core.memory.routes import Reach
 from vln_core.memory.space_map import Occupancy, SpaceMap
-from vln_core.memory.topological import TopologicalMap, build_topology
+from vln_core.memory.topological import TopologicalMap, build_topology, viewpoint_objects
 from vln_core.memory.waypoints import Waypoint, list_viewpoints, route
 from vln_core.memory.window import WorkingWindow
 from vln_core.memory.world_graph import WorldGraphStore
@@ -217,7 +217,17 @@ class MemoryState:
 
     def topology(self) -> TopologicalMap:
         """Return the topological map (SPEC 3.7) over the current snapshot."""
-        return build_topology(self.snapshot(), self._viewpoint_edges())
+        graph = self.snapshot()
+        placed = {item.category for item in graph.objects}
+        unplaced = viewpoint_objects(
+            [
+                (name, waypoint.pose[:2])
+                for waypoint in self.waypoints
+                for name in waypoint.unplaced
+                if name not in placed
+            ]
+        )
+        return build_topology(graph, self._viewpoint_edges(), unplaced)
 
     def _viewpoint_edges(self) -> list[tuple[str, str, float]]:
         edges = []

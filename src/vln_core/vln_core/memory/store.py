@@ -24,6 +24,7 @@ from vln_core.memory.state import MemoryState
 from vln_core.memory.waypoints import Waypoint
 from vln_core.observation import Panorama
 from vln_core.system2.record import DecisionRecord, describe_action
+from vln_core.vocabulary import category_of
 
 __all__ = ['MemoryConfig', 'MemoryStore']
 
@@ -210,6 +211,8 @@ class MemoryStore(MemoryState):
         if merged:
             self._listed_waypoints.clear()
         parent = self._parent(step, pose)
+        found = panorama.detections
+        unplaced = {category_of(d.category) for d in found if d.position_odom is None}
         self.waypoints.append(
             Waypoint(
                 step,
@@ -219,6 +222,7 @@ class MemoryStore(MemoryState):
                 len(panorama.views),
                 (panorama.id, panorama.stamp),
                 parent,
+                tuple(sorted(unplaced)),
             )
         )
         self.unsaved_waypoints.add(step)
@@ -317,6 +321,19 @@ class MemoryStore(MemoryState):
             if number.isdigit():
                 self.frontiers.failed(int(number))
         self._save('conclude', f'{note.action}: {note.code}')
+
+    def add_way_frame(self, rgb: NDArray[np.uint8]) -> None:
+        """Offer a frame of a camera, once a second, for the working window (SPEC 3.3).
+
+        Args:
+            rgb: (H, W, 3) uint8. Ignored while no action is under way.
+
+        Raises:
+            UpdateRefused: It is not such a picture.
+        """
+        if not isinstance(rgb, np.ndarray) or rgb.dtype != np.uint8 or rgb.shape[2:] != (3,):
+            raise UpdateRefused('a frame on the way must be an (H, W, 3) picture of uint8')
+        self.window.add_way_frame(rgb)
 
     def backtrack(self, waypoint: int, reason: str) -> list[tuple[float, float]]:
         """Mark the abandoned suffix as failed (HAM-VLN Algorithm 1) and return the route back.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
@@ -34,7 +34,7 @@ class ObjectCluster:
 
     Attributes:
         id: From 0, in order of the smallest object id in it.
-        objects: Object ids, rising.
+        objects: Ids of those that depth placed, rising.
         categories: (category, count), most frequent first.
         x: Centre, metres.
         y: Centre, metres.
@@ -43,6 +43,16 @@ class ObjectCluster:
     id: int
     objects: tuple[int, ...]
     categories: tuple[tuple[str, int], ...]
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class _Thing:
+    """What is clustered; without a number where depth did not place it."""
+
+    id: int | None
+    category: str
     x: float
     y: float
 
@@ -105,13 +115,18 @@ class TopologicalMap:
         return 'near ' + ', '.join(f'cluster {k} ({gap:.1f} m)' for gap, k in sorted(near)[:3])
 
 
-def build_topology(graph: WorldGraph, edges: Sequence[tuple[str, str, float]]) -> TopologicalMap:
+def build_topology(
+    graph: WorldGraph,
+    edges: Sequence[tuple[str, str, float]],
+    unplaced: Mapping[str, tuple[float, float]] | None = None,
+) -> TopologicalMap:
     """Return the topological map of a snapshot.
 
     Args:
         graph: Snapshot; its viewpoints are the nodes.
         edges: (viewpoint, viewpoint, length); of parallel ones the shortest is kept, those with
             an unknown end are left out.
+        unplaced: Category to (x, y), metres, of objects that depth could not place.
     """
     names = {v.id for v in graph.viewpoints}
     shortest: dict[tuple[str, str], float] = {}
@@ -120,23 +135,28 @@ def build_topology(graph: WorldGraph, edges: Sequence[tuple[str, str, float]]) -
             key = (min(a, b), max(a, b))
             shortest[key] = min(length, shortest.get(key, math.inf))
     rows = tuple((a, b, length) for (a, b), length in sorted(shortest.items()))
-    return TopologicalMap(graph.viewpoints, rows, cluster_objects(graph.objects))
+    return TopologicalMap(graph.viewpoints, rows, cluster_objects(graph.objects, unplaced or {}))
 
 
-def cluster_objects(objects: Sequence[ObjectState]) -> tuple[ObjectCluster, ...]:
+def cluster_objects(
+    objects: Sequence[ObjectState], unplaced: Mapping[str, tuple[float, float]] | None = None
+) -> tuple[ObjectCluster, ...]:
     """Cluster objects by position with K-means, k in 2..12 by the best silhouette.
 
     Fewer than three objects make one cluster. The seed is fixed, so equal objects give equal
     clusters.
     """
-    objects = sorted(objects, key=lambda o: o.id)
-    if not objects:
+    things = [
+        _Thing(o.id, o.category, float(o.position[0]), float(o.position[1]))
+        for o in sorted(objects, key=lambda o: o.id)
+    ]
+    things += [_Thing(None, name, *spot) for name, spot in sorted((unplaced or {}).items())]
+    if not things:
         return ()
-    points = np.array([o.position[:2] for o in objects])
-    labels = _best_labels(points)
+    labels = _best_labels(np.array([(t.x, t.y) for t in things]))
     order = list(dict.fromkeys(labels.tolist()))
     return tuple(
-        _cluster(number, [o for o, k in zip(objects, labels, strict=True) if k == label])
+        _cluster(number, [t for t, k in zip(things, labels, strict=True) if k == label])
         for number, label in enumerate(order)
     )
 
@@ -180,14 +200,14 @@ def _silhouette(apart: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     return float(np.where(own_count > 1.0, value, 0.0).mean())
 
 
-def _cluster(number: int, members: Sequence[ObjectState]) -> ObjectCluster:
+def _cluster(number: int, members: Sequence[_Thing]) -> ObjectCluster:
     counts: dict[str, int] = {}
     for member in members:
         counts[member.category] = counts.get(member.category, 0) + 1
-    centre = np.mean([m.position[:2] for m in members], axis=0)
+    centre = np.mean([(m.x, m.y) for m in members], axis=0)
     return ObjectCluster(
         number,
-        tuple(m.id for m in members),
+        tuple(m.id for m in members if m.id is not None),
         tuple(sorted(counts.items(), key=lambda c: (-c[1], c[0]))),
         float(centre[0]),
         float(centre[1]),

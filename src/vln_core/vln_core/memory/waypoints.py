@@ -35,6 +35,7 @@ class Waypoint:
         num_views: Views of its panorama.
         panorama: Id and stamp of its panorama, to know it again after a restart.
         parent: Waypoint that the robot came from, -1 for the first.
+        unplaced: Categories that it saw and depth could not place, in order.
     """
 
     id: int
@@ -44,6 +45,7 @@ class Waypoint:
     num_views: int
     panorama: tuple[int, int]
     parent: int
+    unplaced: tuple[str, ...] = ()
 
 
 def list_viewpoints(

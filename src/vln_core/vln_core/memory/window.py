@@ -17,7 +17,20 @@ from vln_core.system2.record import DecisionRecord, describe_action
 
 @dataclass
 class Transition:
-    """From the look-around at a waypoint to the arrival at the next."""
+    """From the look-around at a waypoint to the arrival at the next.
+
+    Attributes:
+        step: Number of the waypoint.
+        frames: Views of its panorama, (H, W, 3) RGB each.
+        num_views: How many views it has.
+        seen: Category to count of its detections.
+        decisions: Words of the decisions taken there.
+        outcomes: What became of them.
+        way: Frames seen on the way; not kept on disk.
+        num_offered: Frames that there were on the way.
+        stride: Of those every so many-th is kept.
+        is_under_way: Whether a decision was taken whose outcome is not known yet.
+    """
 
     step: int
     frames: tuple[NDArray[np.uint8], ...]
@@ -26,6 +39,9 @@ class Transition:
     decisions: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     way: list[NDArray[np.uint8]] = field(default_factory=list)
+    num_offered: int = 0
+    stride: int = 1
+    is_under_way: bool = False
 
 
 class WorkingWindow:
@@ -45,20 +61,40 @@ class WorkingWindow:
     def decide(self, record: DecisionRecord) -> None:
         """Note the decision at the current waypoint."""
         if self.transitions:
+            self._depart(self.transitions[-1])
             reason = f' because {record.rationale}' if record.rationale else ''
             self.transitions[-1].decisions.append(f'{describe_action(record.action)}{reason}')
 
     def conclude(self, note: ActionNote) -> None:
         """Note what became of the action."""
         if self.transitions:
+            self.transitions[-1].is_under_way = False
             self.transitions[-1].outcomes.append(f'{note.outcome} (code {note.code})')
 
+    @staticmethod
+    def _depart(transition: Transition) -> None:
+        # What an action that was refused at once saw is no way.
+        transition.way.clear()
+        transition.num_offered, transition.stride = 0, 1
+        transition.is_under_way = True
+
     def add_way_frame(self, rgb: NDArray[np.uint8]) -> None:
-        """Keep a frame seen on the way; the newest ``way_frames`` stay."""
-        if self.transitions:
-            way = self.transitions[-1].way
-            way.append(rgb)
-            del way[: max(0, len(way) - self._config.way_frames)]
+        """Offer a frame seen on the way, at even intervals; at most ``way_frames`` are kept.
+
+        However long the way, they lie spread over it: where there are too many, every second one
+        goes, and from then on every second one comes. Without a motion under way nothing is kept.
+        """
+        limit = self._config.way_frames
+        if not self.transitions or not self.transitions[-1].is_under_way or limit < 1:
+            return
+        transition = self.transitions[-1]
+        transition.num_offered += 1
+        if transition.num_offered % transition.stride:
+            return
+        transition.way.append(rgb)
+        while len(transition.way) > limit:
+            transition.way = transition.way[1::2]
+            transition.stride *= 2
 
     @property
     def completed(self) -> list[Transition]:
