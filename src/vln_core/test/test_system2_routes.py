@@ -5,7 +5,7 @@
 from dataclasses import replace
 
 import pytest
-from system2_contexts import context, door, note, opening, thing
+from system2_contexts import context, detection, door, note, opening, thing
 
 from vln_core.context import Evidence, ItemStatus
 from vln_core.system2.clauses import ClauseJudge
@@ -185,3 +185,47 @@ def test_the_reference_turns_with_the_words():
     assert judge.reference(3).heading == pytest.approx(-1.5708, abs=0.01)
     assert judge.reference(3).is_turned
     assert judge.target_door(3).id == 14
+
+
+def test_a_landmark_on_the_way_that_is_not_in_sight_holds_nobody_up():
+    text = 'Pass the piano and enter the kitchen. Stop at the stove'
+    pose = (0.0, 0.0, 0.0)
+    record = decide(context(text, openings=(opening(1, 3.0, 0.0, pose),)))
+    assert {u.index: u.status for u in record.notes.progress} == {0: 'skipped', 1: 'active'}
+
+
+def test_a_room_that_was_led_into_is_looked_through_before_it_is_left():
+    """Three looks from different spots; then the search goes on elsewhere."""
+    text = 'Enter the bedroom and stop at the lamp'
+    track = [(0.0, 0.0, 0.0), (3.0, 0.0, 0.0)]
+    beds = (
+        thing(1, 'bed', 6.0, 1.5, seen_from=1), thing(2, 'dresser', 5.0, -2.5, seen_from=1),
+        thing(3, 'wardrobe', 3.0, 3.0, seen_from=1),
+    )  # fmt: skip
+    seen = tuple(detection(0, o.category, *o.position[:2]) for o in beds)
+    out = opening(1, 0.5, 0.5, (3.0, 0.0, 0.0), 0)
+    actions = []
+    for step in ((3.0, 0.0, 0.0), (5.0, 0.8, 0.0), (5.0, -1.6, 0.0), (3.0, 2.0, 0.0)):
+        points = track if not actions else [*track, step]
+        track = points
+        ctx = context(
+            text, track=tuple(points), objects=(*beds, EXIT_DOOR), detections=seen,
+            openings=(out,), items=with_status(text, 1, waypoint=1),
+        )  # fmt: skip
+        actions.append(decide(ctx).action)
+    assert [a.type for a in actions] == ['go', 'go', 'go', 'goto']
+    assert len({a.target for a in actions[:3]}) == 3
+
+
+def test_leaving_into_a_named_room_does_not_go_through_a_known_other_one():
+    """ "From the living room into the hallway" is one doorway, not the kitchen's."""
+    pose = (0.0, 0.0, 0.0)
+    kitchen = (thing(3, 'refrigerator', 3.2, 0.4), thing(4, 'stove', 3.5, -0.6))
+    record = decide(
+        context(
+            'Go from the bedroom into the hallway and stop at the bench',
+            objects=(*BEDROOM, EXIT_DOOR, door(8, 0.0, 4.0, 'x'), *kitchen),
+            openings=(opening(1, 2.6, 0.0, pose), opening(2, 0.0, 4.6, pose)),
+        )
+    )
+    assert record.action == Goto(viewpoint='f2')

@@ -121,7 +121,8 @@ def _judge_one(
         fits = fits and not any(i.ordinal or i.side or i.direction for i in hard)
         # Rooms on the way are said because there are others that look like the last one.
         if not (fits and len(hard) == 1 and steps_in):
-            if not (len(hard) == 1 and hard[0].kind is ClauseKind.PASS and away < 3.0):
+            at_hand = away < 3.0 or room == situation.room
+            if not (len(hard) == 1 and hard[0].kind is ClauseKind.PASS and at_hand):
                 score -= 3.0
         reasons.append('it lies where the open clauses lead')
     return Candidate(thing, score, '; '.join(reasons) or 'its name is the one that was said')

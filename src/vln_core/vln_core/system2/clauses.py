@@ -86,7 +86,8 @@ class ClauseJudge:
             for later in range(position, max(0, position - 2), -1):
                 before, after = self.s.track[later - 1], self.s.track[later]
                 doors = self.s.crossed(before, after, 1.2)
-                if len(doors) > 1 and previous.kind is not ClauseKind.PASS:
+                is_over = previous.kind is ClauseKind.EXIT or not previous.rooms
+                if len(doors) > 1 and is_over and previous.kind is not ClauseKind.PASS:
                     # One went farther than was said: what follows is meant behind the first.
                     first = through(doors[0], before, start)
                     return replace(first, room=self.s.room_inside(doors[0], first.xy))
@@ -276,7 +277,7 @@ class ClauseJudge:
         moved = self.moved_since(start)
         now = surface_distance(self.s.xy, thing)
         angle = abs(self.s.bearing_to(np.asarray(thing.position, dtype=float)[:2]))
-        if near <= 1.0:
+        if near <= 2.0:
             return f'came within {near:.1f} m of the {thing.category}'
         if near <= 2.6 and angle > math.radians(70) and moved > 0.5:
             return f'the {thing.category} is behind, {now:.1f} m away'

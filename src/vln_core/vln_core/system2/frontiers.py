@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vln_core.context import ClauseKind, ItemStatus, ProgressItem, ViewpointState
 from vln_core.errors import ConfigError
-from vln_core.system2.candidates import wanted_rooms
+from vln_core.system2.candidates import room_entered, wanted_rooms
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.doorways import DOORWAY, Doorway
 from vln_core.system2.reference import Reference, through, wanted_angle
@@ -33,6 +33,7 @@ class FrontierWeights:
         failure: Failure notes at its place, subtracted.
         left_room: Lies in a room that the instruction left, subtracted.
         stay: Same room as the robot.
+        entered: In the room that the route led into.
     """
 
     clause: float = 1.0
@@ -43,6 +44,7 @@ class FrontierWeights:
     failure: float = 0.6
     left_room: float = 1.2
     stay: float = 0.2
+    entered: float = 0.6
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -100,7 +102,10 @@ class FrontierScorer:
         if self.index + 1 < len(self.judge.items):
             after = self.judge.items[self.index + 1]
             reference = self._reference_beyond(item, view, xy, room)
-            terms['next clause'] = self.w.following * self._match(after, view, xy, room, reference)
+            # "Leave the bedroom and go into the hall" is one way through one door.
+            is_one = item.kind is ClauseKind.EXIT and after.kind is ClauseKind.ENTER
+            weight = 1.0 if is_one and after.rooms else self.w.following
+            terms['next clause'] = weight * self._match(after, view, xy, room, reference)
         terms['goal'] = self.w.goal * self._goal_prior(room)
         terms['novelty'] = self.w.novelty * math.log1p(max(view.unknown_area, 0.0))
         terms['way'] = -self.w.length * view.path_length
@@ -109,6 +114,8 @@ class FrontierScorer:
             terms['left behind'] = -self.w.left_room
         if room == self.s.room:
             terms['same room'] = self.w.stay
+        if room == room_entered(self.s, self.judge, self.index):
+            terms['led into'] = self.w.entered
         score = sum(terms.values())
         strongest = sorted(terms.items(), key=lambda kv: -abs(kv[1]))[:3]
         told = ', '.join(f'{name} {value:+.2f}' for name, value in strongest if abs(value) > 0.01)
@@ -131,9 +138,11 @@ class FrontierScorer:
     def _promise(self, room: object, wanted: tuple[str, ...]) -> float:
         """Return what speaks for an opening of a room where a type is wanted, -1..2.5."""
         value = 3.0 * self.s.chance_of(room, wanted) - 0.5
-        if self.s.is_visited(room) and self.s.weight_of(room, wanted) < 0.25:
-            if self.s.likely(room) != 'corridor':
-                value -= 0.5  # one has stood in it and knows what it is
+        best = max(self.s.belief(room).values(), default=0.0)
+        weight = self.s.weight_of(room, wanted)
+        if best >= 0.4 and weight < 0.25 and not self.s.is_hub(room):
+            # It is known for another, all the more where one has stood in it.
+            value -= 0.5 * self.s.is_visited(room) + 0.4 * (weight < 0.15)
         return value
 
     # ------------------------------------------------------------------ clause match

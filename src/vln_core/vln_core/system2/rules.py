@@ -45,6 +45,8 @@ from vln_core.system2.walking import walking_distance
 
 # Farther from a thing one may stand on the wrong side of what is before it, metres.
 _BESIDE = 1.5
+# Looks around in the room that the route led into before the goal is searched elsewhere.
+_MAX_LOOKS = 3
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,12 @@ class _Turn:
     def _patience(self, item: ProgressItem) -> int:
         if item.kind is ClauseKind.TURN:
             return 4 if item.landmarks else 2
+        if (
+            item.kind is ClauseKind.PASS
+            and item.landmarks
+            and self.judge.landmark(item.index) is None
+        ):
+            return 0  # not in sight: what follows tells the way as well
         if item.kind is ClauseKind.GO:
             return 3
         if item.kind is ClauseKind.PASS:
@@ -296,14 +304,20 @@ class _Turn:
         if entered is None or entered != self.s.room or not self.items[index].landmarks:
             return None
         start = self.judge.start_of(index)
-        inside = [w for w in self.s.waypoints if self.s.room_of_waypoint(w.id) == entered]
-        if sum(w.id >= start for w in inside) > 1:
+        looks = [
+            p
+            for w, p in zip(self.s.waypoints, self.s.track, strict=True)
+            if w.id >= start and self.s.room_of_waypoint(w.id) == entered
+        ]
+        if len(looks) > _MAX_LOOKS:
             return None
+
+        def news(thing: ObjectState) -> float:
+            return min((surface_distance(p, thing) for p in looks), default=0.0)
+
         around = [o for o in self.s.contents(entered) if self.s.seen_now(o) is not None]
-        if not around:
-            return None
-        far = max(around, key=lambda o: (surface_distance(self.s.xy, o), -o.id))
-        if surface_distance(self.s.xy, far) < 1.2:
+        far = max(around, key=lambda o: (news(o), -o.id), default=None)
+        if far is None or news(far) < 1.2:
             return None
         move = self.moves.towards(far, allow_far=False)
         if move is None:

@@ -32,6 +32,8 @@ _HINT = 0.35
 _UNSEEN = 0.3
 _PRIOR_CHANCE = 0.3
 _PRIOR_WEIGHT = 2.0
+# Weight of a thing that stands in rooms of one type alone.
+_SURE = 3.0
 
 
 def wrap(angle: float) -> float:
@@ -157,10 +159,7 @@ class Situation:
     def weight_of(self, room: Hashable, wanted: Iterable[str]) -> float:
         """Return how strongly a room is believed to be one of the wanted types, 0..1."""
         belief = self.belief(room)
-        names = set(wanted)
-        for group in _ALIKE:
-            if names & group:
-                names |= group
+        names = _with_alike(wanted)
         return sum(value for name, value in belief.items() if name in names)
 
     def chance_of(self, room: Hashable, wanted: Iterable[str]) -> float:
@@ -168,14 +167,28 @@ class Situation:
 
         Little seen of a room says little; from a corridor one gets to rooms of any type.
         """
-        belief = self.belief(room)
-        weight = self.weight_of(room, wanted)
-        total = sum(belief.values())
-        if not belief or (next(iter(belief)) == 'corridor' and weight < _PRIOR_CHANCE):
-            return _PRIOR_CHANCE
-        evidence = _UNSEEN * total / max(1.0 - total, 1e-3)
-        agreeing = weight * (evidence + _UNSEEN)
-        return (agreeing + _PRIOR_CHANCE * _PRIOR_WEIGHT) / (evidence + _PRIOR_WEIGHT)
+        names = _with_alike(wanted)
+        total = agreeing = 0.0
+        for thing in self.contents(room):
+            rooms = typical_rooms(thing.category)[: len(_RANK_WEIGHT)]
+            ranks = _RANK_WEIGHT[: len(rooms)]
+            suits = sum(w for w, name in zip(ranks, rooms, strict=True) if name in names)
+            weight = _SURE if len(rooms) == 1 else 1.0 if rooms else 0.0
+            weight = max(float(thing.confidence), 0.3) * (
+                0.2 if thing.category in _ANYWHERE else weight
+            )
+            total += weight
+            agreeing += weight * suits / max(sum(ranks), 1e-6)
+        if 'corridor' in names:  # rooms with several doors lead on
+            doors = max(len(self.doorways_of(room)) - 1, 0)
+            total, agreeing = total + doors, agreeing + 0.8 * doors
+        chance = (agreeing + _PRIOR_CHANCE * _PRIOR_WEIGHT) / (total + _PRIOR_WEIGHT)
+        leads_on = self.is_hub(room) and 'corridor' not in names
+        return max(chance, 0.8 * _PRIOR_CHANCE) if leads_on else chance
+
+    def is_hub(self, room: Hashable) -> bool:
+        """Tell whether one gets to several rooms from a room."""
+        return self.likely(room) == 'corridor' or len(self.doorways_of(room)) >= 3
 
     # ------------------------------------------------------------------ objects
 
@@ -223,6 +236,14 @@ _KINDRED = (
     {'table', 'dining table', 'coffee table'},
     {'chair', 'office chair', 'armchair'},
 )
+
+
+def _with_alike(wanted: Iterable[str]) -> set[str]:
+    names = set(wanted)
+    for group in _ALIKE:
+        if names & group:
+            names |= group
+    return names
 
 
 def kindred(category: str) -> set[str]:
