@@ -27,6 +27,9 @@ from vln_cli import bench_memory_scenes as scenes
 
 Metrics = dict[str, Any]
 
+_STEP = ('step_ms', 'step_processor_ms')
+_BLOCK = 50  # steps that a point of the growth curve is the median of
+
 
 def main(argv: Sequence[str]) -> int:
     """Run the benchmark; the last line with ``--json`` is ``{"name", "metrics"}``."""
@@ -227,33 +230,43 @@ def _map_and_context(options: argparse.Namespace, folder: Path, saved: _Saved) -
 
 
 def _growth(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:
-    """Return the cost of a whole step (observe to conclude) as an episode goes on and on."""
-    from vln_core.memory.store import MemoryStore
+    """Return the cost of a whole step (observe to conclude) as an episode goes on and on.
 
-    store = MemoryStore(encoder='words', path=folder / 'growth.db')
-    assert store.journal is not None  # it has a path
-    store.begin(scenes.INSTRUCTION, scenes.items())
-    times, processor = [], []
-    for step in range(options.steps):
-        look = scenes.wandering_look(step, options.seed)
-        started, busy, flush = time.perf_counter(), time.thread_time(), 0.0
-        store.observe(look)
-        flush += store.journal.flush_seconds
-        store.context()
-        for write in scenes.decision_of(store, step):
-            write()
-            flush += store.journal.flush_seconds
-        times.append(time.perf_counter() - started - flush)
-        processor.append(time.thread_time() - busy)
+    The store stays beside the figures until the end, so that ``--resume`` goes on with it.
+    """
+    path = options.output / 'memory_growth.db'
+    curves = [saved.curves.setdefault(f'{name} over steps', []) for name in _STEP]
+    if not curves[0]:
+        path.unlink(missing_ok=True)
+    store = scenes.growing_store(path, options.seed)
+    while len(store.waypoints) < options.steps:
+        start = len(store.waypoints)
+        end = min(options.steps, start - start % _BLOCK + _BLOCK)
+        spent = [_time_step(store, step, options.seed) for step in range(start, end)]
+        for curve, values in zip(curves, zip(*spent, strict=True), strict=True):
+            curve.append((float(start), round(float(np.median(values)) * 1e3, 3)))
+        saved.add({})
     store.close()
+    for left in options.output.glob(f'{path.name}*'):
+        left.unlink()
     result: Metrics = {}
-    for name, values in (('step_ms', times), ('step_processor_ms', processor)):
-        blocks = [values[k : k + 50] for k in range(0, len(values), 50)]
-        curve = [(50.0 * k, round(float(np.median(b)) * 1e3, 3)) for k, b in enumerate(blocks)]
-        saved.curves[f'{name} over steps'] = curve
+    for name, curve in zip(_STEP, curves, strict=True):
         result[f'{name}_at_50'] = curve[min(1, len(curve) - 1)][1]
         result[f'{name}_at_{options.steps}'] = curve[-1][1]
     return result
+
+
+def _time_step(store: Any, step: int, seed: int) -> tuple[float, float]:
+    """Return seconds of a whole step: by the clock without flushes, and of the processor."""
+    look = scenes.wandering_look(step, seed)
+    started, busy = time.perf_counter(), time.thread_time()
+    store.observe(look)
+    flush = store.journal.flush_seconds
+    store.context()
+    for write in scenes.decision_of(store, step):
+        write()
+        flush += store.journal.flush_seconds
+    return time.perf_counter() - started - flush, time.thread_time() - busy
 
 
 def _kills(options: argparse.Namespace, folder: Path, saved: _Saved) -> Metrics:

@@ -64,6 +64,17 @@ def decision_of(store: MemoryStore, step: int) -> tuple[Callable[[], None], Call
     return lambda: store.commit(record), lambda: store.conclude(note)
 
 
+def growing_store(path: Path, seed: int) -> MemoryStore:
+    """Return the store of the endless walk, where it was left if there is one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    store = MemoryStore(encoder='words', path=path)
+    if not store.waypoints:
+        store.begin(INSTRUCTION, items())
+    else:
+        store.observe(wandering_look(len(store.waypoints) - 1, seed))  # known again: no step
+    return store
+
+
 def large_store(
     places: int, path: Path | None, seed: int, objects_per_place: int = 10
 ) -> MemoryStore:
