@@ -194,9 +194,11 @@ def test_a_landmark_on_the_way_that_is_not_in_sight_holds_nobody_up():
     assert {u.index: u.status for u in record.notes.progress} == {0: 'skipped', 1: 'active'}
 
 
-def test_a_room_that_was_led_into_is_looked_through_before_it_is_left():
+@pytest.mark.parametrize(
+    'text', ['Enter the bedroom and stop at the lamp', 'Look for the bedroom and go to the lamp']
+)
+def test_a_room_that_was_led_into_is_looked_through_before_it_is_left(text):
     """Three looks from different spots; then the search goes on elsewhere."""
-    text = 'Enter the bedroom and stop at the lamp'
     track = [(0.0, 0.0, 0.0), (3.0, 0.0, 0.0)]
     beds = (
         thing(1, 'bed', 6.0, 1.5, seen_from=1), thing(2, 'dresser', 5.0, -2.5, seen_from=1),

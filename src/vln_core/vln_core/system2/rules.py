@@ -23,7 +23,12 @@ from vln_core.context import (
     ProgressItem,
 )
 from vln_core.errors import ConfigError
-from vln_core.system2.candidates import goal_candidates, is_pursued, room_entered
+from vln_core.system2.candidates import (
+    goal_candidates,
+    is_pursued,
+    room_entered,
+    wanted_rooms,
+)
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.floor_plan import Scan, scan_of
 from vln_core.system2.frontiers import FrontierScorer, FrontierWeights
@@ -278,7 +283,7 @@ class _Turn:
                 move = self.moves.towards(thing, allow_far=True) if far else None
                 if move is not None:
                     return self._record(move, f'clause {index + 1} leads to the {thing.category}')
-        if index == len(self.items) - 1:
+        if index == len(self.items) - 1 or item.kind is ClauseKind.FIND:
             again = self._look_again(index)
             if again is not None:
                 return again
@@ -299,23 +304,28 @@ class _Turn:
         return self._record(Goto(viewpoint=best.view.id), f'clause {index + 1}: {best.reason}')
 
     def _look_again(self, index: int) -> DecisionRecord | None:
-        """Look once more from within the room that the route led into: detectors miss things."""
-        entered = room_entered(self.s, self.judge, index)
-        if entered is None or entered != self.s.room or not self.items[index].landmarks:
+        """Look again from within the room that the goal must be in: detectors miss things."""
+        here = self.s.room
+        wanted = wanted_rooms(self.judge)
+        is_led_into = room_entered(self.s, self.judge, index) == here
+        if not self.items[-1].landmarks:
             return None
-        start = self.judge.start_of(index)
+        start = self.judge.start_of(index) if is_led_into else 0
         looks = [
             p
             for w, p in zip(self.s.waypoints, self.s.track, strict=True)
-            if w.id >= start and self.s.room_of_waypoint(w.id) == entered
+            if w.id >= start and self.s.room_of_waypoint(w.id) == here
         ]
-        if len(looks) > _MAX_LOOKS:
+        is_wanted = bool(wanted) and self.s.weight_of(here, wanted) >= 0.3
+        # One look from the doorway leaves it open what a room is.
+        may_be = len(looks) == 1 and bool(wanted) and self.s.chance_of(here, wanted) >= 0.35
+        if not (is_led_into or is_wanted or may_be) or len(looks) > _MAX_LOOKS:
             return None
 
         def news(thing: ObjectState) -> float:
             return min((surface_distance(p, thing) for p in looks), default=0.0)
 
-        around = [o for o in self.s.contents(entered) if self.s.seen_now(o) is not None]
+        around = [o for o in self.s.contents(here) if self.s.seen_now(o) is not None]
         far = max(around, key=lambda o: (news(o), -o.id), default=None)
         if far is None or news(far) < 1.2:
             return None
