@@ -23,16 +23,12 @@ from vln_core.context import (
     ProgressItem,
 )
 from vln_core.errors import ConfigError
-from vln_core.system2.candidates import (
-    goal_candidates,
-    is_pursued,
-    room_entered,
-    wanted_rooms,
-)
+from vln_core.system2.candidates import goal_candidates, is_pursued
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.floor_plan import Scan, scan_of
 from vln_core.system2.frontiers import FrontierScorer, FrontierWeights
 from vln_core.system2.instructions import parse_instruction
+from vln_core.system2.looking import worth_a_look
 from vln_core.system2.moves import Moves
 from vln_core.system2.record import (
     Backtrack,
@@ -50,8 +46,6 @@ from vln_core.system2.walking import walking_distance
 
 # Farther from a thing one may stand on the wrong side of what is before it, metres.
 _BESIDE = 1.5
-# Looks around in the room that the route led into before the goal is searched elsewhere.
-_MAX_LOOKS = 3
 
 
 @dataclass(frozen=True)
@@ -240,6 +234,8 @@ class _Turn:
                 and not self._came_no_nearer(thing, near)
             ):
                 move = self.moves.towards(thing, allow_far=is_goal)
+            if isinstance(move, Goto) and near <= _BESIDE and thing.num_sightings > 1:
+                move = None  # near enough: no need to go where it was seen better
             if move is None and near > _BESIDE:
                 move = self.moves.around(thing)
             if move is None and near > enough:
@@ -305,34 +301,11 @@ class _Turn:
 
     def _look_again(self, index: int) -> DecisionRecord | None:
         """Look again from within the room that the goal must be in: detectors miss things."""
-        here = self.s.room
-        wanted = wanted_rooms(self.judge)
-        is_led_into = room_entered(self.s, self.judge, index) == here
-        if not self.items[-1].landmarks:
+        thing = worth_a_look(self.s, self.judge, index)
+        move = self.moves.towards(thing, allow_far=False) if thing is not None else None
+        if thing is None or move is None:
             return None
-        start = self.judge.start_of(index) if is_led_into else 0
-        looks = [
-            p
-            for w, p in zip(self.s.waypoints, self.s.track, strict=True)
-            if w.id >= start and self.s.room_of_waypoint(w.id) == here
-        ]
-        is_wanted = bool(wanted) and self.s.weight_of(here, wanted) >= 0.3
-        # One look from the doorway leaves it open what a room is.
-        may_be = len(looks) == 1 and bool(wanted) and self.s.chance_of(here, wanted) >= 0.35
-        if not (is_led_into or is_wanted or may_be) or len(looks) > _MAX_LOOKS:
-            return None
-
-        def news(thing: ObjectState) -> float:
-            return min((surface_distance(p, thing) for p in looks), default=0.0)
-
-        around = [o for o in self.s.contents(here) if self.s.seen_now(o) is not None]
-        far = max(around, key=lambda o: (news(o), -o.id), default=None)
-        if far is None or news(far) < 1.2:
-            return None
-        move = self.moves.towards(far, allow_far=False)
-        if move is None:
-            return None
-        return self._record(move, f'looks again from within this room, at the {far.category}')
+        return self._record(move, f'looks again from within this room, at the {thing.category}')
 
     def _backtrack(self, viewpoint: str, reason: str) -> DecisionRecord | None:
         """Return to the waypoint that saw the chosen opening where the branch since then is empty.
