@@ -40,6 +40,7 @@ class Journal:
         """
         self.path = path
         self.flush_seconds = 0.0
+        self.flush_processor_seconds = 0.0
         self._connection = _open(path, map_id)
 
     def write(self, rows: Iterable[Row], entry: tuple[str, int, str]) -> None:
@@ -63,9 +64,10 @@ class Journal:
                 [row for row in latest if row[2] is not None],
             )
             cursor.execute('INSERT INTO history(kind, step, text) VALUES (?, ?, ?)', entry)
-            started = time.perf_counter()
+            started, busy = time.perf_counter(), time.thread_time()
             cursor.execute('COMMIT')
             self.flush_seconds = time.perf_counter() - started
+            self.flush_processor_seconds = time.thread_time() - busy
         except sqlite3.Error as error:
             if self._connection.in_transaction:
                 self._connection.rollback()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import cv2
 import numpy as np
@@ -314,16 +315,20 @@ class SpaceMap:
             return np.ones(len(ends), np.bool_)
         delta = ends - start
         length = np.hypot(delta[:, 0], delta[:, 1])
-        steps = int(length.max() / (0.5 * self.cell)) + 2
-        ranges = np.linspace(0.0, 1.0, steps)
-        points = start.reshape(-1, 1, 2) + delta[:, None, :] * ranges[None, :, None]
-        cells = self.cells_of(points.reshape(-1, 2))
-        inside = self.inside(cells)
-        cells[~inside] = 0
-        hit = (self.evidence[cells[:, 0], cells[:, 1]] > 0) & inside
-        hit = hit.reshape(len(ends), steps)
-        tested = ranges[None, :] * length[:, None] <= np.asarray(length - skip)[:, None]
-        return np.logical_not(np.any(hit & tested, axis=1))
+        ranges = _fractions(int(length.max() / (0.5 * self.cell)) + 2)
+        start = start.reshape(-1, 2)
+        # (N, steps) each; coordinates apart, as this is most of what an update costs.
+        columns = np.floor((start[:, :1] + delta[:, :1] * ranges) / self.cell).astype(np.int64)
+        rows = np.floor((start[:, 1:] + delta[:, 1:] * ranges) / self.cell).astype(np.int64)
+        rows -= self.first_cell[0]
+        columns -= self.first_cell[1]
+        height, width = self.shape
+        inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+        flat = np.where(inside, rows * width + columns, 0)
+        hit = (self.evidence.ravel()[flat] > 0) & inside
+        if np.any(skip):
+            hit &= ranges * length[:, None] <= np.asarray(length - skip)[:, None]
+        return np.logical_not(hit.any(axis=1))
 
     def transform(self, new_tform_old: NDArray[np.float64]) -> None:
         """Move everything seen by a rigid planar (4, 4) correction of the global frame."""
@@ -356,6 +361,12 @@ class SpaceMap:
         )
         self.first_cell = (int(low[1]), int(low[0]))
         self.version += 1
+
+
+@lru_cache(maxsize=512)
+def _fractions(count: int) -> NDArray[np.float64]:
+    """Return ``count`` numbers from 0 to 1, evenly spread."""
+    return np.linspace(0.0, 1.0, count)
 
 
 def _reduce(
