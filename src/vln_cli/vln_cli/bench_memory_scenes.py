@@ -70,6 +70,9 @@ def growing_store(path: Path, seed: int) -> MemoryStore:
     store = MemoryStore(encoder='words', path=path)
     if not store.waypoints:
         store.begin(INSTRUCTION, items())
+        shape = (round(10.0 / store.space.cell),) * 2
+        first = (-shape[0] // 2,) * 2
+        store.space.restore(np.full(shape, -2, np.int8), np.ones(shape, np.bool_), first)
     else:
         store.observe(wandering_look(len(store.waypoints) - 1, seed))  # known again: no step
     return store
@@ -185,17 +188,21 @@ def _look(
 
 
 def wandering_look(step: int, seed: int) -> Panorama:
-    """Return the look of an endless walk to and fro in a bounded building."""
-    rng = np.random.default_rng((seed, step))
-    pose = (6.0 * math.cos(step / 17.0), 6.0 * math.sin(step / 23.0), step / 10.0)
-    cell = (math.floor(pose[0]), math.floor(pose[1]))
+    """Return the look of an endless walk to and fro in a hall, all of which is seen soon.
+
+    From then on nothing new is discovered, so that what grows can only grow with the steps.
+    """
+    pose = (4.0 * math.cos(2.4 * step + seed), 4.0 * math.sin(1.7 * step + seed), step / 10.0)
+    cell = (math.floor(pose[0] / 2.0), math.floor(pose[1] / 2.0))
     found = [
         _detection(
-            CATEGORIES[(7 * cell[0] + 3 * cell[1] + k) % 20], (cell[0] + k / 5, cell[1]), 0, pose
+            CATEGORIES[(7 * cell[0] + 3 * cell[1] + k) % 20],
+            (2.0 * cell[0] + k / 3, 2.0 * cell[1]),
+            0,
+            pose,
         )
         for k in range(5)
     ]
-    del rng
     return _look(step, pose, found)
 
 
