@@ -231,3 +231,49 @@ def test_leaving_into_a_named_room_does_not_go_through_a_known_other_one():
         )
     )
     assert record.action == Goto(viewpoint='f2')
+
+
+def test_following_a_corridor_leaves_the_doorway_to_the_next_clause():
+    """ "Follow the hall, take the first door on the left" goes through no other door before."""
+    text = 'Leave the bedroom, turn left, follow the hall and take the first door on the left'
+    rack = (thing(20, 'shoe rack', 3.5, 1.0), thing(21, 'coat rack', 3.5, -1.0))
+    openings = tuple(
+        opening(k, d.position[0], d.position[1], (3.0, 0.0, 0.0), 1)
+        for k, d in enumerate(DOORS[1:], 1)
+    )
+    record = decide(
+        context(
+            f'{text}. Stop at the sink',
+            track=((0.0, 0.0, 0.0), (3.0, 0.0, 0.0)),
+            objects=(*BEDROOM, *DOORS, *rack),
+            openings=openings,
+        )
+    )
+    assert record.action == Goto(viewpoint='f2')  # x = 2, y = 3.5
+    assert {u.index: u.status for u in record.notes.progress}[2] == 'done'
+
+
+def test_a_side_corridor_is_left_without_a_doorway():
+    """ "Walk out of the side hallway, turn left": left of the way that led out of it."""
+    text = 'Walk out of the side hallway, turn left and take the first door on the left'
+    doors = (door(1, 2.0, 6.0), door(2, 4.0, 2.0, 'x'), door(3, 6.0, -1.0, 'x'))
+    racks = (thing(20, 'shoe rack', 0.6, 4.0), thing(21, 'coat rack', 3.0, 0.0))
+    out = context(
+        f'{text}. Stop at the sink',
+        track=((0.0, 6.0, 1.57),),
+        objects=(*doors, *racks),
+        openings=(opening(1, 2.4, 6.0, (0.0, 6.0, 1.57)), opening(2, 0.0, 1.0, (0.0, 6.0, 1.57))),
+    )
+    assert decide(out).action == Goto(viewpoint='f2')
+    pose = (0.0, 0.5, -2.4)
+    there = context(
+        f'{text}. Stop at the sink',
+        track=((0.0, 6.0, 1.57), (0.0, 3.2, -1.57), pose),
+        objects=(*doors, *racks),
+        openings=tuple(
+            opening(k, d.position[0], d.position[1], pose, 2) for k, d in enumerate(doors, 1)
+        ),
+    )
+    record = decide(there)
+    assert {u.index: u.status for u in record.notes.progress}[0] == 'done'
+    assert record.action == Goto(viewpoint='f2')

@@ -95,6 +95,9 @@ class ClauseJudge:
                     return through(doors[-1], before, start)
         xy = self.s.track[position] if self.s.track else self.s.xy
         heading = waypoints[position].yaw if waypoints else self.s.yaw
+        if previous is not None and position and self.is_branch(index - 1):
+            gap = xy - self.s.track[position - 1]
+            heading = math.atan2(gap[1], gap[0])
         return Reference(start, xy, heading)
 
     def moved_since(self, waypoint: int) -> float:
@@ -141,12 +144,21 @@ class ClauseJudge:
         start = self.start_of(index)
         if self.s.room_of_waypoint(start) != self.s.room:
             return 'crossed a doorway out of the room'
+        if self.is_branch(index):
+            gap = float(np.hypot(*(self.s.xy - self.s.track[self._position(start)])))
+            return f'went {gap:.1f} m, out of the branch' if gap > 2.5 else ''
         if item.rooms and item.rooms[0] != 'corridor':
             moved = float(np.hypot(*(self.s.xy - self.s.track[self._position(start)])))
             type_now = self.s.likely(self.s.room)
             if moved > 5.0 and type_now and self.s.weight_of(self.s.room, item.rooms) < 0.15:
                 return f'the surroundings look like a {type_now}, no more like a {item.rooms[0]}'
         return ''
+
+    def is_branch(self, index: int) -> bool:
+        """Tell whether an item leaves a side corridor: no doorway leads out of one."""
+        item = self.items[index]
+        is_exit = item.kind is ClauseKind.EXIT and item.rooms[:1] == ('corridor',)
+        return is_exit and 'side' in item.text.split()
 
     def _position(self, waypoint: int) -> int:
         return next((n for n, w in enumerate(self.s.waypoints) if w.id == waypoint), 0)
@@ -203,6 +215,8 @@ class ClauseJudge:
                 continue
             if side == 'left' and lateral < 0.2 or side == 'right' and lateral > -0.2:
                 continue
+            if side and item.ordinal >= 0 and not is_beside(door, forward):
+                continue  # in the wall that ends the way, or of a branch
             if item.direction == 'straight' and not side and abs(lateral) > max(ahead, 0.3):
                 continue  # "the door ahead" is none beside the way
             if item.ordinal == -1 and not side and is_beside(door, forward):
@@ -312,7 +326,11 @@ class ClauseJudge:
         moved = self.moved_since(start)
         wanted = item.distance if item.distance is not None else 2.0
         if item.rooms and not item.landmarks:
-            if self.s.weight_of(self.s.room, item.rooms) >= 0.2 and moved >= 1.0:
+            after = self.items[index + 1] if index + 1 < len(self.items) else None
+            is_there = self.s.weight_of(self.s.room, item.rooms) >= 0.2
+            if is_there and after is not None and after.kind is ClauseKind.ENTER:
+                return f'is in the {item.rooms[0]}; the next clause says how far to follow it'
+            if is_there and moved >= 1.0:
                 return f'went {moved:.1f} m along the {item.rooms[0]}'
         if moved >= max(0.5, wanted - 0.5):
             return f'went {moved:.1f} m'

@@ -200,6 +200,9 @@ class FrontierScorer:
 
     def _match_exit(self, item: ProgressItem, xy: NDArray[np.float64], room: object) -> float:
         start = self.s.room_of_waypoint(self.judge.start_of(item.index))
+        if self.judge.is_branch(item.index):
+            away = float(np.hypot(*(xy - self.judge.reference(item.index).xy)))
+            return 0.4 * min(away, 5.0) if room == start else 0.0
         if room != start:
             return 2.0
         door = self.judge.target_door(item.index)

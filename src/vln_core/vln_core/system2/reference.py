@@ -60,4 +60,4 @@ def through(door: Doorway, before: NDArray[np.float64], waypoint: int) -> Refere
 
 def is_beside(door: Doorway, forward: NDArray[np.float64]) -> bool:
     """Tell whether a doorway is in a wall along a way ``forward`` (2,), not in one across it."""
-    return door.normal is not None and abs(float(door.normal @ forward)) < 0.5
+    return door.normal is not None and abs(float(door.normal @ forward)) < 0.75
