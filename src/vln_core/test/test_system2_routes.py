@@ -277,3 +277,18 @@ def test_a_side_corridor_is_left_without_a_doorway():
     record = decide(there)
     assert {u.index: u.status for u in record.notes.progress}[0] == 'done'
     assert record.action == Goto(viewpoint='f2')
+
+
+def test_a_room_is_left_where_the_robot_started_on_its_sill():
+    """Who starts in the doorway crosses nothing: what stands around tells that it is outside."""
+    text = 'Leave the kitchen and enter the living room. Stop at the sofa'
+    pose = (3.9, 0.0, 0.0)
+    hall = (thing(3, 'shoe rack', 3.6, 1.0), thing(4, 'coat rack', 3.6, -1.0))
+    kitchen = (thing(1, 'stove', -1.0, 0.0), thing(2, 'refrigerator', -1.0, 1.2))
+    ctx = context(
+        text,
+        track=((2.2, 0.0, 0.0), pose),
+        objects=(*kitchen, EXIT_DOOR, *hall),
+        openings=(opening(1, 6.0, 0.0, pose, 1),),
+    )
+    assert {u.index: u.status for u in decide(ctx).notes.progress}[0] == 'done'

@@ -150,7 +150,7 @@ class ClauseJudge:
         if item.rooms and item.rooms[0] != 'corridor':
             moved = float(np.hypot(*(self.s.xy - self.s.track[self._position(start)])))
             type_now = self.s.likely(self.s.room)
-            if moved > 5.0 and type_now and self.s.weight_of(self.s.room, item.rooms) < 0.15:
+            if moved > 1.5 and type_now and self.s.weight_of(self.s.room, item.rooms) < 0.15:
                 return f'the surroundings look like a {type_now}, no more like a {item.rooms[0]}'
         return ''
 

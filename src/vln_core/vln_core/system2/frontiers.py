@@ -202,7 +202,7 @@ class FrontierScorer:
         start = self.s.room_of_waypoint(self.judge.start_of(item.index))
         if self.judge.is_branch(item.index):
             away = float(np.hypot(*(xy - self.judge.reference(item.index).xy)))
-            return 0.4 * min(away, 5.0) if room == start else 0.0
+            return 0.6 * min(away, 3.0) if room == start else 0.0
         if room != start:
             return 2.0
         door = self.judge.target_door(item.index)
