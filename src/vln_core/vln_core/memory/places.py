@@ -140,18 +140,16 @@ class PlaceStore:
         spots = self.anchors[close, :2]
         order = np.argsort(np.hypot(*(spots - pose[:2]).T), kind='stable')
         close, spots = close[order], spots[order]
-        owners = self.anchor_place[close].tolist()
+        owners = self.anchor_place[close]
         # One free line is enough to join a place: mostly the one to its nearest anchor.
-        nearest: dict[int, int] = {}
-        for row, owner in enumerate(owners):
-            nearest.setdefault(owner, row)
+        nearest = {p: int(np.argmax(owners == p)) for p in np.unique(owners).tolist()}
         start = np.asarray(pose[:2])
         is_free = line_free(start, spots[[*nearest.values()]]).tolist()
         joined = {owner for owner, free in zip(nearest, is_free, strict=True) if free}
-        rest = [r for r, o in enumerate(owners) if o not in joined and nearest[o] != r]
-        if rest:
-            is_free = line_free(start, spots[rest]).tolist()
-            joined |= {owners[r] for r, free in zip(rest, is_free, strict=True) if free}
+        for place in sorted(nearest.keys() - joined):
+            rest = np.flatnonzero(owners == place)[1:]
+            if len(rest) and line_free(start, spots[rest]).any():
+                joined.add(place)
         return sorted(joined)
 
     def _append(self, pose: tuple[float, float, float]) -> int:
