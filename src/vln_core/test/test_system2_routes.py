@@ -11,7 +11,7 @@ from vln_core.context import Evidence, ItemStatus
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.instructions import parse_instruction
 from vln_core.system2.moves import Moves
-from vln_core.system2.record import Backtrack, Goto
+from vln_core.system2.record import Backtrack, Go, Goto
 from vln_core.system2.rules import RulesPlanner
 from vln_core.system2.situation import Situation
 
@@ -292,3 +292,23 @@ def test_a_room_is_left_where_the_robot_started_on_its_sill():
         openings=(opening(1, 6.0, 0.0, pose, 1),),
     )
     assert {u.index: u.status for u in decide(ctx).notes.progress}[0] == 'done'
+
+
+def test_a_room_that_holds_the_goal_is_looked_into_before_its_type_is_sure():
+    """A basket, a sink and a cabinet seen from the door: it may be the laundry room."""
+    text = 'Search for the laundry room, go in and wait by the laundry basket'
+    room = (
+        thing(1, 'laundry basket', 3.0, 1.0), thing(2, 'sink', 4.5, -1.0),
+        thing(3, 'cabinet', 5.5, 1.5),
+    )  # fmt: skip
+    room = tuple(replace(o, confidence=0.58, best_view=(1, 0)) for o in room)
+    pose = (2.4, 0.0, 0.0)
+    record = decide(
+        context(
+            text, track=((0.0, 0.0, 0.0), pose),
+            objects=(EXIT_DOOR, thing(30, 'sofa', -1.0, 0.0), *room),
+            detections=tuple(detection(0, o.category, *o.position[:2]) for o in room),
+            openings=(opening(1, -2.0, 2.0, pose),),
+        )
+    )  # fmt: skip
+    assert record.action == Go(view=0, target='cabinet')

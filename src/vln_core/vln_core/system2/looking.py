@@ -13,6 +13,8 @@ from vln_core.system2.situation import Situation, surface_distance
 _MAX_LOOKS = 3
 # Chance of a type at which one look from the doorway leaves it open whether a room is of it.
 _MAY_BE = 0.35
+# The same for a room in which the goal's like was seen.
+_MAY_BE_WITH_GOAL = 0.25
 # A look from less than this nearer to what was far shows nothing new, metres.
 _NEWS = 1.2
 # What hangs higher than this has perhaps no floor below it to go to, metres.
@@ -41,7 +43,9 @@ def worth_a_look(situation: Situation, judge: ClauseJudge, index: int) -> Object
         if waypoint.id >= start and situation.room_of_waypoint(waypoint.id) == here
     ]
     is_wanted = bool(wanted) and situation.weight_of(here, wanted) >= 0.3
-    may_be = len(looks) == 1 and bool(wanted) and situation.chance_of(here, wanted) >= _MAY_BE
+    has_goal = any(o.category == judge.items[-1].landmarks[0] for o in situation.contents(here))
+    least = _MAY_BE_WITH_GOAL if has_goal else _MAY_BE
+    may_be = len(looks) == 1 and bool(wanted) and situation.chance_of(here, wanted) >= least
     if not (is_led_into or is_wanted or may_be) or len(looks) > _MAX_LOOKS:
         return None
 
