@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib
-import json
 import os
 import sys
 import time
@@ -16,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from vln_cli import paths
+from vln_cli.measured import tell
 
+METRICS = (
+    'goals', 'collisions', 'reached_within_0_10_frac', 'refusal_reasons', 'fault_to_zero_max_s',
+    'node_loss_to_zero_max_s', 'grid_update_ms_p50', 'grid_update_ms_p95', 'replan_ms_p50',
+    'replan_ms_p95', 'loop_within_10ms_frac', 'grid_update_over_numpy_ratio',
+    'replan_over_skfmm_ratio',
+)  # fmt: skip
 PARTS = ('goals', 'crossings', 'grid', 'replan', 'faults', 'kill', 'loop')
 
 
@@ -61,15 +67,9 @@ def main(argv: Sequence[str]) -> int:
             else:
                 metrics |= faults.measure_loop(options.loop_seconds)
         _say(options, f'{part}: {time.perf_counter() - began:.0f} s')
-    metrics = {name: _rounded(value) for name, value in metrics.items()}
-    if options.json:
-        print(json.dumps({'name': 'legs', 'metrics': metrics}))
-    else:
-        for name, value in metrics.items():
-            print(f'{name:32s} {value}')
-        if tally is not None and tally.errors:
-            options.output.mkdir(parents=True, exist_ok=True)
-            print(f'plot: {_plot(tally, options.output / "legs_errors.png")}')
+    tell('legs', metrics, METRICS, as_json=options.json, output=options.output)
+    if not options.json and tally is not None and tally.errors:
+        print(f'plot: {_plot(tally, options.output / "legs_errors.png")}')
     was_touched = tally is not None and tally.collisions
     return 1 if was_touched or metrics.get('crossings_touched') else 0
 
@@ -154,7 +154,3 @@ def _plot(tally: Any, path: Path) -> Path:
 
 def _say(options: argparse.Namespace, text: str) -> None:
     print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
-
-
-def _rounded(value: Any) -> Any:
-    return round(value, 4) if isinstance(value, float) else value

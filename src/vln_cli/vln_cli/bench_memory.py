@@ -23,10 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from vln_cli import bench_memory_scenes as scenes
+from vln_cli import memory_scenes as scenes
+from vln_cli.measured import tell
 
 Metrics = dict[str, Any]
 
+METRICS = (
+    'update_ms_p95', 'retrieve_ms_p95', 'map_image_ms_p95', 'kill_runs', 'kill_lost',
+    'tokens_per_decision', 'token_reduction_vs_full_history', 'malformed_tried',
+    'malformed_refused',
+)  # fmt: skip
 _STEP = ('step_ms', 'step_processor_ms')
 _BLOCK = 50  # steps that a point of the growth curve is the median of
 
@@ -45,12 +51,10 @@ def main(argv: Sequence[str]) -> int:
             started = time.perf_counter()
             saved.add(_PARTS[name](options, Path(folder), saved), name)
             _say(options, f'{name}: {time.perf_counter() - started:.0f} s')
-    metrics = {**saved.metrics, 'seed': options.seed}
+    figures = {**saved.metrics, 'seed': options.seed}
+    tell('memory', figures, METRICS, as_json=options.json, output=options.output)
     if options.json:
-        print(json.dumps({'name': 'memory', 'metrics': metrics}))
         return 0
-    for name, value in metrics.items():
-        print(f'{name:36s} {value}')
     for name, points in saved.curves.items():
         scenes.plot(points, name, options.output / f'memory_{name.split()[0]}.png')
     print(f'plots: {options.output}')

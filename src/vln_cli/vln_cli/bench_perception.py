@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import math
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vln_cli import paths
+from vln_cli.measured import tell
 
 PARTS = ('truth', 'kitchen', 'cost', 'intake')
 METRICS = (
@@ -52,13 +52,9 @@ def main(argv: Sequence[str]) -> int:
         metrics['intake_loss_frac'] = result['loss_frac']
         metrics['intake_core_frac'] = result['core_frac']
         _say(options, f'intake: {result["num_frames"]} frames sent in 30 Hz')
-    metrics = {k: v if v is None else round(v, 4) for k, v in metrics.items()}
+    tell('perception', metrics, METRICS, as_json=options.json, output=options.output)
     if options.json:
-        print(json.dumps({'name': 'perception', 'metrics': metrics}))
         return 0
-    for name, value in metrics.items():
-        print(f'{name:24s} {value}')
-    options.output.mkdir(parents=True, exist_ok=True)
     print(f'plots: {_plot(lists, options.output / "perception.png")}')
     return 0
 

@@ -15,8 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from vln_cli import paths
+from vln_cli.measured import tell
 
 NAMES = ('sofa', 'bed', 'doorway', 'table', 'chair', 'lamp', 'plant', 'sink')
+METRICS = (
+    'faults_played', 'faults_ended_as_stated', 'fgr2r_boundary_f1', 'overhead_ms_p95',
+    'prompt_text_tokens_max',
+)  # fmt: skip
 MODES = ('ham', 'agentic', 'mcgpt', 'fused')
 
 
@@ -30,11 +35,8 @@ def main(argv: Sequence[str]) -> int:
     metrics.update(_faults(options))
     metrics['fgr2r_boundary_f1'] = _boundaries(options)
     metrics.update(_overhead(options, curves))
-    if options.json:
-        print(json.dumps({'name': 'system2', 'metrics': metrics}))
-    else:
-        for name, value in metrics.items():
-            print(f'{name:28s} {value}')
+    tell('system2', metrics, METRICS, as_json=options.json, output=options.output)
+    if not options.json:
         _plot(curves, options.output)
     is_good = metrics['faults_ended_as_stated'] == metrics['faults_played']
     return 0 if is_good else 1
@@ -45,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--json', action='store_true', help='print one JSON object as last line')
     parser.add_argument('--seed', type=int, default=0, help='of the random contexts (0)')
     parser.add_argument('--decisions', type=int, default=200, help='decisions to time, per mode')
-    parser.add_argument('--output', type=Path, default=Path('bench'), help='folder for plots')
+    parser.add_argument('--output', type=Path, default=Path('runs/bench'), help='folder for plots')
     return parser
 
 

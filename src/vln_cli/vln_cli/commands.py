@@ -38,7 +38,7 @@ COMMANDS: dict[str, Command] = {
     'demonstrations': Command('demonstrations', 'mine and list examples of reasoning'),
     'check-grounding': Command('check_grounding', 'which box convention does the model speak'),
     'eval': Command('eval', 'run and score the benchmarks: run, score, report'),
-    'bench': Command('bench', 'measure one part of the stack: memory ...'),
+    'bench': Command('bench', 'measure one part of the stack: legs, memory, perception, system2'),
     'chaos': Command('chaos', 'the stack under a seeded schedule of faults, with a report'),
     'test': Command('testing', 'lint, types and all tests, in lanes'),
     'docs': Command('documents', 'write the tables of the documentation from the code'),
