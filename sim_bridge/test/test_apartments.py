@@ -16,7 +16,8 @@ import trimesh
 
 from vln_core.vocabulary import OBJECTS, ROOMS, canonical_object, canonical_room
 from vln_sim_bridge.apartments import furniture, generate, phrases
-from vln_sim_bridge.apartments.generator import BODY, Apartment, build, scene_record
+from vln_sim_bridge.apartments.apartment import BODY, Apartment, build
+from vln_sim_bridge.apartments.generator import scene_record
 from vln_sim_bridge.apartments.instructions import make_episodes
 from vln_sim_bridge.apartments.layout import DOOR_HEIGHT, HEIGHT
 from vln_sim_bridge.apartments.narrator import Narrator

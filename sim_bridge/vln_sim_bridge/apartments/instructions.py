@@ -7,18 +7,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from vln_sim_bridge.apartments.apartment import Apartment
 from vln_sim_bridge.apartments.layout import Room
 from vln_sim_bridge.apartments.narrator import Draft, Narrator
 from vln_sim_bridge.apartments.placement import Item
 from vln_sim_bridge.apartments.raster import resampled
 from vln_sim_bridge.episodes import to_habitat, yaw_to_rotation
-
-if TYPE_CHECKING:
-    from vln_sim_bridge.apartments.generator import Apartment
 
 NUM_EPISODES = 12
 MIN_DISTANCE = 3.6  # a goal nearer than the success radius would be reached by standing still

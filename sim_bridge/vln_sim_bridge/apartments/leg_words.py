@@ -7,18 +7,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vln_sim_bridge.apartments import phrases
+from vln_sim_bridge.apartments.apartment import Apartment
 from vln_sim_bridge.apartments.layout import Room
 from vln_sim_bridge.apartments.phrases import Speaker
 from vln_sim_bridge.apartments.placement import Item
 from vln_sim_bridge.apartments.routes import Leg, Opening, Walker
-
-if TYPE_CHECKING:
-    from vln_sim_bridge.apartments.generator import Apartment
 
 _NO_LANDMARK = {
     'doorway',

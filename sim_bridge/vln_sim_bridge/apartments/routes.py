@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import skfmm
@@ -14,12 +13,10 @@ from numpy.typing import NDArray
 from scipy import ndimage
 from scipy.sparse.csgraph import dijkstra
 
+from vln_sim_bridge.apartments.apartment import Apartment
 from vln_sim_bridge.apartments.layout import Doorway, Room
 from vln_sim_bridge.apartments.placement import Item
 from vln_sim_bridge.apartments.raster import CELL, walking_graph
-
-if TYPE_CHECKING:
-    from vln_sim_bridge.apartments.generator import Apartment
 
 BODY_RADIUS = 0.2  # of the robot alone: distances are measured without its margin
 _INSIDE = 0.6  # a turn is judged from this far behind a doorway, metres
