@@ -53,8 +53,8 @@ def measure_faults(
     # All threads or none: an ordinary one that waits with the interpreter's lock stops the others.
     runtime.raise_priority(10)
     worst: dict[str, float] = {}
+    process = Process('vln_nodes.safety_node', _ARGUMENTS)
     try:
-        process = Process('vln_nodes.safety_node', _ARGUMENTS)
         for name in (*_STREAMS, 'heartbeat', 'emergency_stop'):
             worst[name] = max(_cut(robot, name) for _ in range(repeats))
             say(f'{name}: zero within {worst[name]:.3f} s')
@@ -67,8 +67,8 @@ def measure_faults(
                 worst[number.name] = max(worst[number.name], _zero_after(robot, began))
                 process = Process('vln_nodes.safety_node', _ARGUMENTS)
             say(f'{number.name}: zero within {worst[number.name]:.3f} s')
-        process.end()
     finally:
+        process.end()
         robot.close()
         rclpy.try_shutdown()
     node_loss = worst.pop('heartbeat')
