@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from vln_cli import paths
+from vln_cli.domains import use_own_domain
 
 _ARGUMENTS = ('-p', "gate.required_nodes:=['robot']")
 _STREAMS = ('depth', 'odom', 'tf', 'command')
@@ -39,7 +40,7 @@ def measure_faults(
         ``fault_to_zero_max_s`` (sensor, command and signal faults), ``node_loss_to_zero_max_s``,
         and the worst of each fault.
     """
-    os.environ.setdefault('ROS_DOMAIN_ID', str(100 + os.getpid() % 100))
+    use_own_domain()
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     sys.path.insert(0, str(paths.ROOT / 'src' / 'vln_nodes' / 'test'))
     import rclpy
@@ -125,7 +126,7 @@ def measure_loop(seconds: float) -> dict[str, object]:
     Raises:
         RuntimeError: The stack did not come up within 60 s.
     """
-    os.environ.setdefault('ROS_DOMAIN_ID', str(100 + os.getpid() % 100))
+    use_own_domain()
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     import rclpy
     from geometry_msgs.msg import TwistStamped

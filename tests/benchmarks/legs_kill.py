@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 
 from vln_cli import paths
+from vln_cli.domains import use_own_domain
 
 _BRIDGE = ('lockstep:=false', 'scene:=apartment:0', 'width:=64', 'height:=48')
 _SAFETY = ('-p', "gate.required_nodes:=['kill_driver']", '-p', 'use_sim_time:=true')
@@ -31,7 +32,7 @@ def measure_kills(
         ``kill_to_still_max_s`` from the signal to the last motion that odometry showed, and the
         median.
     """
-    os.environ.setdefault('ROS_DOMAIN_ID', str(100 + os.getpid() % 100))
+    use_own_domain()
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     sys.path.insert(0, str(paths.ROOT / 'src' / 'vln_nodes' / 'test'))
     import numpy as np

@@ -24,6 +24,8 @@ from pathlib import Path
 import aiohttp
 import numpy as np
 
+from vln_cli.domains import claim_domain
+
 _PORT = 8976
 _NODES = ('safety', 'controller', 'perception', 'memory', 'system1', 'system2', 'sim_bridge')
 
@@ -35,7 +37,7 @@ def main() -> int:
     parser.add_argument('--width', type=int, default=640)
     parser.add_argument('--height', type=int, default=480)
     options = parser.parse_args()
-    os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
+    os.environ['ROS_DOMAIN_ID'] = str(claim_domain())
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     with tempfile.TemporaryDirectory() as folder:
         monitor = _start(Path(folder))

@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'system'))
-os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
 
 from stack import Stack
 from watcher import Watcher
 
+from vln_cli.domains import use_own_domain
 from vln_core.evaluation.runner import read_rows
 from vln_core.system2.record import describe_action
 from vln_sim_bridge.episodes import Episode, load_episodes
@@ -100,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--episodes', type=int, default=10, help='of each scene')
     parser.add_argument('--rows', type=Path, help='file of JSON lines; what it holds is kept')
     options = parser.parse_args(argv)
+    use_own_domain()
     rows = read_rows(options.rows) if options.rows else []
     done = {(row['scene'], row['episode']) for row in rows}
     for seed in options.scenes:

@@ -11,7 +11,9 @@ import time
 from array import array
 from typing import Any
 
-os.environ.setdefault('ROS_DOMAIN_ID', str(100 + os.getpid() % 100))
+from vln_cli.domains import use_own_domain
+
+use_own_domain()
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
 RATE = 30.0

@@ -7,12 +7,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+from vln_cli.domains import claim_domain, release_domain, use_own_domain
+
+use_own_domain()
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 os.environ.setdefault('OMP_NUM_THREADS', '1')
 sys.path.insert(0, str(Path(__file__).parents[1]))  # vln_system_tests
@@ -20,14 +21,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 pytest.importorskip('rclpy', reason='needs ROS 2: run ./vln test, or source the environment')
 
-_numbers = count()
-
 
 @pytest.fixture
-def domain() -> int:
-    """Return a ROS domain that no earlier test of this run has used."""
-    first = int(os.environ['ROS_DOMAIN_ID'])
-    return 1 + (first - 1 + next(_numbers)) % 100
+def domain() -> Iterator[int]:
+    """Return a ROS domain that nothing else on this machine uses."""
+    number = claim_domain()
+    yield number
+    release_domain(number)
 
 
 @pytest.fixture

@@ -46,3 +46,12 @@ def test_words_of_an_episode_are_measured_against_its_goal(scene):
 def test_other_words_start_at_the_scenes_start_without_a_goal(scene):
     (task,) = demo._tasks(scene, ['Find a chair.'])
     assert (task.start, task.goal) == ((9.0, 9.0, 0.0), None)
+
+
+def test_a_second_stack_in_the_domain_is_not_instructed(scene, monkeypatch, capsys):
+    monkeypatch.setattr(demo, 'resolve_scene', lambda _: scene)
+    monkeypatch.setattr(demo, 'has_stack', lambda domain: domain == '77')
+    monkeypatch.setenv('ROS_DOMAIN_ID', '77')
+    assert demo.main(['--out', str(scene / 'out')]) == 2
+    assert 'a stack runs already in ROS domain 77' in capsys.readouterr().out
+    assert not (scene / 'out').exists()

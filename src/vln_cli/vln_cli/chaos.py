@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vln_cli.chaos_findings import Findings, Tried
+from vln_cli.domains import claim_domain
 
 if TYPE_CHECKING:
     from vln_cli.chaos_faults import Fault
@@ -41,7 +42,8 @@ _UNTIL_MOVING, _OTHERS = 45.0, 10.0
 def main(argv: Sequence[str]) -> int:
     """Run the campaign; 0 if every invariant held, 1 if not, 2 if nothing could be run."""
     options = _parser().parse_args(list(argv))
-    os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+    # Never the domain of the shell: a robot may be in it.
+    os.environ['ROS_DOMAIN_ID'] = str(claim_domain())
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     from vln_cli.chaos_faults import catalogue
     from vln_cli.chaos_report import summary_of, write_report

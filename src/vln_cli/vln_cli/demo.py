@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from vln_cli.domains import has_stack, use_own_domain
 from vln_cli.launch import launch_command
 from vln_core.errors import VlnError
 from vln_sim_bridge.episodes import load_episodes
@@ -56,10 +57,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except VlnError as error:
         console.print(f'[red]error:[/red] {escape(str(error))}')
         return 2
+    environment = _environment()
+    domain = environment['ROS_DOMAIN_ID']
+    if has_stack(domain):
+        # Its instructions would go to the robot of the other stack.
+        console.print(
+            f'[red]error:[/red] a stack runs already in ROS domain {domain}: end it, or choose '
+            'another ROS_DOMAIN_ID, or leave that unset'
+        )
+        return 2
     out = _output_folder(options.out)
     _stop_on_signals()
     console.print(f'scene {folder.name}, simulator {options.sim}; log and report in {out}')
-    environment = _environment()
     with (out / 'stack.log').open('w') as log:
         stack = _start(options, folder, environment, log)
         try:
@@ -80,7 +89,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(_table(rows, summary))
     console.print(f'report: {out / "report.html"}')
     if options.keep:
-        domain = environment['ROS_DOMAIN_ID']
         console.print(
             f'the stack keeps running (process {stack.pid}, ROS_DOMAIN_ID={domain}); '
             f'end it with: kill {stack.pid}'
@@ -168,7 +176,7 @@ def _stop_on_signals() -> None:
 
 def _environment() -> dict[str, str]:
     """Keep the demo away from robots in the network: this machine only, a domain of its own."""
-    os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+    use_own_domain()
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     return dict(os.environ)
 

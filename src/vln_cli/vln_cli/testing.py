@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vln_cli import local_model
+from vln_cli.domains import claim_domain
 from vln_cli.lanes import Lane, lanes
 from vln_cli.paths import RESULTS, ROOT
 from vln_cli.processes import end_marked, remove_unused_segments, shared_memory_names
@@ -127,7 +128,7 @@ def _run_lane(lane: Lane, extra: list[str]) -> Outcome:
 
 def _private_domain(environment: dict[str, str]) -> dict[str, str]:
     """Keep tests away from robots, and from other tests on this machine."""
-    environment.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+    environment.setdefault('ROS_DOMAIN_ID', str(claim_domain()))
     environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     environment['PYTHONFAULTHANDLER'] = '1'
     environment['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'
