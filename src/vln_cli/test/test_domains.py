@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import fcntl
-import itertools
 import os
 import tempfile
 from pathlib import Path
@@ -19,7 +18,7 @@ from vln_cli import domains
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
     monkeypatch.setattr(domains, '_held', {})
-    monkeypatch.setattr(domains, '_given', itertools.count())
+    monkeypatch.setattr(domains, '_given', [])
     monkeypatch.delenv('ROS_DOMAIN_ID', raising=False)
     return tmp_path / f'vln-{os.getuid()}'
 
@@ -41,6 +40,17 @@ def test_a_domain_with_a_stack_is_left_alone(folder: Path) -> None:
         fcntl.flock(name, fcntl.LOCK_EX)
         assert domains.has_stack(first) and domains.claim_domain() != first
     assert not domains.has_stack(first)
+
+
+def test_a_domain_comes_again_last(folder: Path) -> None:
+    folder.mkdir()
+    with (folder / f'domain-{1 + (os.getpid() + 1) % 101}.lock').open('a') as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        given = []
+        for _ in range(100):
+            given.append(domains.claim_domain())
+            domains.release_domain(given[-1])
+        assert len(set(given)) == 100
 
 
 def test_what_the_user_chose_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import fcntl
-import itertools
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from typing import IO
 # 1 to 101: the ports of higher domains lie where Linux gives ports to anybody.
 _COUNT = 101
 _held: dict[int, IO[str]] = {}
-_given = itertools.count()
+_given: list[int] = []
 
 
 def use_own_domain() -> str:
@@ -26,14 +25,15 @@ def use_own_domain() -> str:
 
 
 def claim_domain() -> int:
-    """Return a domain in which no stack of this machine runs, and not the one given before.
+    """Return a domain in which no stack of this machine runs, and long not given before.
 
     It is kept until :func:`release_domain`, or until this process ends.
 
     Raises:
         RuntimeError: All are taken.
     """
-    for domain in _from(1 + (os.getpid() + next(_given)) % _COUNT):
+    # After the last one, where what was in it may not have left the graph yet.
+    for domain in _from(1 + (_given[-1] if _given else os.getpid()) % _COUNT):
         lock = _locked(_folder() / f'domain-{domain}.lock')
         if lock is None:
             continue
@@ -41,6 +41,7 @@ def claim_domain() -> int:
             lock.close()
             continue
         _held[domain] = lock
+        _given.append(domain)
         return domain
     raise RuntimeError('every ROS domain from 1 to 101 has a stack on this machine: end some')
 
