@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from vln_core.context import (
     ActionNote,
+    Evidence,
+    ItemStatus,
     ObjectState,
     PlanningContext,
     ProgressItem,
@@ -119,3 +122,13 @@ def note(step, action, code):
 __all__ = [
     'ProgressItem', 'context', 'detection', 'door', 'note', 'opening', 'thing', 'views',
 ]  # fmt: skip
+
+
+def with_status(text, closed, waypoint=0):
+    """Return the items of an instruction, the first ``closed`` of them done at a waypoint."""
+    return [
+        replace(item, status=ItemStatus.DONE, evidence=Evidence(waypoint, 'x'))
+        if item.index < closed
+        else item
+        for item in parse_instruction(text)
+    ]

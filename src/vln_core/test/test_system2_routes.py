@@ -5,11 +5,9 @@
 from dataclasses import replace
 
 import pytest
-from system2_contexts import context, detection, door, note, opening, thing
+from system2_contexts import context, detection, door, note, opening, thing, with_status
 
-from vln_core.context import Evidence, ItemStatus
 from vln_core.system2.clauses import ClauseJudge
-from vln_core.system2.instructions import parse_instruction
 from vln_core.system2.moves import Moves
 from vln_core.system2.record import Backtrack, Go, Goto
 from vln_core.system2.rules import RulesPlanner
@@ -26,15 +24,6 @@ DOORS = (
 
 def decide(ctx):
     return RulesPlanner().decide(ctx)
-
-
-def with_status(text, closed, waypoint=0):
-    return [
-        replace(i, status=ItemStatus.DONE, evidence=Evidence(waypoint, 'x'))
-        if i.index < closed
-        else i
-        for i in parse_instruction(text)
-    ]
 
 
 def test_a_turn_is_meant_for_the_clause_that_follows_it():

@@ -6,12 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from system2_contexts import context, detection, door, note, opening, thing, views
+from system2_contexts import (
+    context,
+    detection,
+    door,
+    note,
+    opening,
+    thing,
+    views,
+    with_status,
+)
 
-from vln_core.context import Evidence, ItemStatus, ProgressRecord
+from vln_core.context import ProgressRecord
 from vln_core.errors import ConfigError
 from vln_core.system2.brain import make_brain
-from vln_core.system2.instructions import parse_instruction
 from vln_core.system2.record import Go, Goto, MoveTo, Stop
 from vln_core.system2.rules import RulesConfig, RulesPlanner
 from vln_core.system2.situation import Situation, surface_distance
@@ -32,16 +40,6 @@ def decide(ctx):
 
 def status(record):
     return {u.index: u.status for u in record.notes.progress}
-
-
-def with_status(text, closed, waypoint=0):
-    """Items of which the first ``closed`` were done at a waypoint."""
-    return [
-        replace(i, status=ItemStatus.DONE, evidence=Evidence(waypoint, 'x'))
-        if i.index < closed
-        else i
-        for i in parse_instruction(text)
-    ]
 
 
 # A bedroom at the origin; a wall along y at x = 2 with a door; a corridor beyond it.
