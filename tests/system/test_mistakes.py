@@ -14,8 +14,10 @@ from stack import PATIENCE
 
 from vln_cli.commands import COMMANDS
 from vln_cli.documents import stale
+from vln_cli.domains import has_stack
 from vln_cli.paths import ROOT
 from vln_interfaces.action import Navigate
+from vln_nodes.base import claim_name
 
 SCENE = 'apartment:1'
 
@@ -72,6 +74,15 @@ def test_second_stack_is_refused(start_stack, watch):
     assert first.is_alive
     assert watcher.place(-50.0, -50.0, 0.0) != ''
     assert watcher.follow('   ', timeout=PATIENCE).error_code == Navigate.Result.BAD_INSTRUCTION
+
+
+def test_commands_see_a_node_of_any_namespace(domain, monkeypatch):
+    """Nodes and commands must look into one folder, or a demo instructs another one's robot."""
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+    assert not has_stack(domain)
+    with claim_name('/robot1/safety'):
+        assert has_stack(domain)
+    assert not has_stack(domain)
 
 
 def test_camera_without_intrinsics(start_stack, watch, domain):
