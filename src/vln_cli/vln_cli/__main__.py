@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from vln_cli.commands import COMMANDS, Command
+from vln_cli.interrupts import handle_interrupts
 from vln_cli.paths import PYTHON, ROOT
 
 # Set for the process that runs inside the environment; names the checkout it belongs to.
@@ -51,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _call(command: Command, arguments: Sequence[str]) -> int:
-    module = importlib.import_module(f'vln_cli.{command.module}')
     try:
+        module = importlib.import_module(f'vln_cli.{command.module}')
         return int(module.main(list(arguments)) or 0)
     except KeyboardInterrupt:
         return 130
@@ -67,4 +68,5 @@ def _print_overview() -> None:
 
 
 if __name__ == '__main__':
+    handle_interrupts()
     sys.exit(main())

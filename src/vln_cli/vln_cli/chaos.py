@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from vln_cli.chaos_findings import Findings, Tried
 from vln_cli.domains import claim_domain
+from vln_cli.interrupts import interrupt
 
 if TYPE_CHECKING:
     from vln_cli.chaos_faults import Fault
@@ -56,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     from rclpy.signals import SignalHandlerOptions
 
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, interrupt)
     campaign = Campaign(options)
     try:
         campaign.run()

@@ -23,6 +23,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from vln_cli.domains import has_stack, use_own_domain
+from vln_cli.interrupts import interrupt
 from vln_cli.launch import launch_command
 from vln_core.errors import VlnError
 from vln_sim_bridge.episodes import load_episodes
@@ -166,10 +167,6 @@ def _output_folder(wanted: Path | None) -> Path:
 
 def _stop_on_signals() -> None:
     """End as with Ctrl-C when killed or when the terminal closes: nobody else stops the stack."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
 

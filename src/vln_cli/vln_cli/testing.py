@@ -18,6 +18,7 @@ from pathlib import Path
 
 from vln_cli import local_model
 from vln_cli.domains import claim_domain
+from vln_cli.interrupts import interrupt
 from vln_cli.lanes import Lane, lanes
 from vln_cli.paths import RESULTS, ROOT
 from vln_cli.processes import end_marked, remove_unused_segments, shared_memory_names
@@ -48,7 +49,7 @@ class Outcome:
 def main(argv: Sequence[str]) -> int:
     """Run the lanes; 0 if nothing failed."""
     # Started in the background of a shell it is ignored, and tests of Ctrl-C would inherit that.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, interrupt)
     table = lanes()
     split = list(argv).index('--') if '--' in argv else len(argv)
     parser = argparse.ArgumentParser(
