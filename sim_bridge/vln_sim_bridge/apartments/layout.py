@@ -28,6 +28,9 @@ _WIDTHS = {
 _EXTRAS = ('bedroom', 'bathroom', 'office', 'dining room', 'laundry room', 'gym', 'storage room')
 _LEAVES = {'bathroom', 'storage room', 'laundry room'}  # nobody walks through these
 _MAX_COUNT = {'bedroom': 3, 'bathroom': 2}
+# what some rooms are furnished as instead, drawn last: the plan around them stays the same
+_VARIANTS = {'office': 'library', 'storage room': 'closet'}
+_VARIANT_CHANCE = 0.45
 
 
 @dataclass
@@ -263,4 +266,11 @@ def make_plan(rng: np.random.Generator) -> Plan:
         low, high = {'corridor': (5, 8), 'tee': (6, 8), 'hub': (5, 7), 'suite': (4, 6)}[kind]
         plan = Plan(kind, _make_rooms(rng, kind, int(rng.integers(low, high + 1))))
         if _connect(rng, plan):
+            _vary(rng.spawn(1)[0], plan)
             return plan
+
+
+def _vary(rng: np.random.Generator, plan: Plan) -> None:
+    for room in plan.rooms:
+        if room.type in _VARIANTS and rng.random() < _VARIANT_CHANCE:
+            room.type = _VARIANTS[room.type]

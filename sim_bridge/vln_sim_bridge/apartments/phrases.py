@@ -48,6 +48,7 @@ ROOM_WORDS: dict[str, tuple[str, ...]] = {
     'laundry room': ('laundry room', 'utility room'),
     'gym': ('gym', 'exercise room'),
     'storage room': ('storage room', 'store room'),
+    'closet': ('walk-in closet', 'dressing room'),
     'dining room': ('dining room', 'dining area'),
 }
 ORDINALS = ('first', 'second', 'third', 'fourth', 'fifth')

@@ -88,6 +88,18 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
         'painting',
         '?bookshelf',
     ),
+    'library': (
+        'bookshelf',
+        'armchair',
+        'bookshelf',
+        'rug',
+        'lamp',
+        '?bookshelf',
+        '?plant',
+        'window',
+        'painting',
+        '?clock',
+    ),
     'laundry room': ('washing machine', 'laundry basket', 'cabinet', '?box', '?sink', 'window'),
     'gym': (
         'treadmill',
@@ -100,6 +112,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
         '?air conditioner',
     ),
     'storage room': ('box', 'bicycle', 'bookshelf', '?box', '?trash can'),
+    'closet': ('wardrobe', 'mirror', '?wardrobe', 'laundry basket', '?box', 'rug'),
     'corridor': ('shoe rack', 'painting', 'coat rack', 'plant', 'painting', '?bench', '?clock'),
 }
 # without these nobody would recognise the room
@@ -110,7 +123,9 @@ ESSENTIAL: dict[str, tuple[str, ...]] = {
     'bathroom': ('toilet', 'sink'),
     'office': ('desk',),
     'dining room': ('dining table',),
+    'library': ('bookshelf', 'armchair'),
     'laundry room': ('washing machine',),
+    'closet': ('wardrobe',),
     'gym': ('treadmill',),
 }
 

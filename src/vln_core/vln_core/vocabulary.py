@@ -24,7 +24,10 @@ OBJECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     'armchair': (('easy chair', 'recliner'), ('living room', 'lounge')),
     'coffee table': (('low table',), ('living room', 'lounge')),
     'television': (('tv', 'tv set', 'tv screen', 'telly'), ('living room', 'family room')),
-    'bookshelf': (('bookcase', 'shelf', 'shelves', 'shelving'), ('office', 'living room')),
+    'bookshelf': (
+        ('bookcase', 'shelf', 'shelves', 'shelving'),
+        ('office', 'living room', 'library'),
+    ),
     'bed': (('double bed', 'single bed'), ('bedroom',)),
     'nightstand': (('bedside table', 'night stand', 'night table'), ('bedroom',)),
     'wardrobe': (('closet cabinet', 'armoire'), ('bedroom', 'closet')),

@@ -31,10 +31,12 @@ Values = Mapping[str, Mapping[str, Any]]
 
 _HEADER = '# Copyright 2026 The VLN stack authors\n# SPDX-License-Identifier: Apache-2.0\n'
 # SPEC: readings beyond 6 m give no object position on a robot, beyond 10 m in simulation.
+# A robot is among people and looks to both sides before it drives off; nobody walks in the
+# simulator unless asked.
 ROBOT: Values = {
     'perception': {'grounding.max_depth': 6.0},
     'memory': {'memory.max_depth': 6.0},
-    'controller': {'motion.max_depth': 6.0},
+    'controller': {'motion.max_depth': 6.0, 'motion.movers.glance': 1.0},
 }
 SIMULATION: Values = {
     'perception': {'grounding.max_depth': 10.0},

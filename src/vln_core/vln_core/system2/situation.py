@@ -230,6 +230,7 @@ _ALIKE = (
     {'bedroom'},
     {'entryway', 'corridor'},
     {'garage', 'storage room'},
+    {'office', 'library'},
 )
 _KINDRED = (
     {'cabinet', 'kitchen cabinet', 'wardrobe'},
