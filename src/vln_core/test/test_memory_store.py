@@ -244,6 +244,20 @@ def test_captions_are_kept():
     assert '<w1, a door to a corridor' in store.topology().text()
 
 
+def test_an_opening_is_told_in_the_words_of_the_captioner():
+    store = make()
+    told = tuple(f'picture of view {k}' for k in range(4))
+    store.observe(replace(panorama(0, 3.0, 3.45), captions=told))
+    door = min(
+        (v for v in store.snapshot().viewpoints if not v.is_visited), key=lambda v: abs(v.bearing)
+    )
+    assert door.caption == told[0], 'the door is straight ahead'
+    store.observe(panorama(1, 3.3, 3.45))
+    assert store.snapshot().viewpoint(door.id).caption == told[0], 'kept'
+    with pytest.raises(UpdateRefused, match='1 captions for 4 views'):
+        store.observe(replace(panorama(2, 3.6, 3.45), captions=told[:1]))
+
+
 def test_what_depth_cannot_place_sits_amid_the_viewpoints_that_saw_it():
     store = make()
     unseen = replace(detection('piano'), position_odom=None)

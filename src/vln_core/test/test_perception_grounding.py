@@ -197,6 +197,19 @@ def test_views_must_come_in_order():
     with pytest.raises(PerceptionError, match='view 2 arrived when view 1'):
         builder.add(view_of(np.ones((120, 160)), index=2), [])
     panorama = builder.finish(np.eye(4))
-    assert (panorama.id, len(panorama.views)) == (0, 1)
+    assert (panorama.id, len(panorama.views), panorama.captions) == (0, 1, ())
     with pytest.raises(PerceptionError, match='at least one view'):
         builder.finish(np.eye(4))
+
+
+def test_captions_go_with_their_views():
+    class Captioner:
+        def caption(self, view, segments):
+            return f'towards {view.yaw:.1f}'
+
+    depth = np.ones((120, 160))
+    builder = PanoramaBuilder(detector_of(np.zeros((120, 160), np.uint32)), None, Captioner())
+    # Mounted to the left: the first picture taken is not the first of the panorama.
+    builder.add_all([view_of(depth, yaw=y, index=k) for k, y in enumerate((1.6, 3.1, 0.0))], [])
+    panorama = builder.finish(np.eye(4))
+    assert panorama.captions == ('towards 0.0', 'towards 1.6', 'towards 3.1')

@@ -94,6 +94,7 @@ class Panorama:
         detections: In order of view, then of falling score.
         is_complete: False when some of the circle was not seen; ``note`` says why.
         note: Reason of a degraded panorama, for people.
+        captions: A sentence for each view, by the captioner; empty without one.
     """
 
     id: int
@@ -103,3 +104,4 @@ class Panorama:
     detections: tuple[Detection, ...] = ()
     is_complete: bool = True
     note: str = ''
+    captions: tuple[str, ...] = ()

@@ -178,7 +178,14 @@ def test_panorama_round_trip() -> None:
     )  # fmt: skip
     bearing_only = Detection(0, 'tv', 'television', 0.5, (0.0, 0.0, 4.0, 4.0), (2, 2), 0.25)
     panorama = Panorama(
-        7, 1_000_000_000, _tform(9), (_view(0), _view(1)), (bearing_only, placed), False, 'a note'
+        7,
+        1_000_000_000,
+        _tform(9),
+        (_view(0), _view(1)),
+        (bearing_only, placed),
+        False,
+        'a note',
+        ('a bed: by a window', 'a door'),
     )
     back = conv.panorama_of(conv.panorama_msg(panorama, 'odom', 'optical'))
     assert (back.id, back.stamp, back.is_complete, back.note) == (
@@ -187,6 +194,7 @@ def test_panorama_round_trip() -> None:
         False,
         'a note',
     )
+    assert back.captions == panorama.captions
     np.testing.assert_allclose(back.odom_tform_base, panorama.odom_tform_base, atol=1e-12)
     for view, other in zip(panorama.views, back.views):
         assert (view.index, view.yaw, view.stamp) == (other.index, other.yaw, other.stamp)

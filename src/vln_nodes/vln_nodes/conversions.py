@@ -10,6 +10,7 @@ Pure functions. Images are in :mod:`vln_nodes.image_conversions`, stamps and pos
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Mapping
 
@@ -89,6 +90,8 @@ __all__ = [
     'xyz_of',
 ]
 
+_CAPTION = 'caption of view'
+
 
 def view_msg(view: View, frame_id: str) -> ViewMsg:
     """Return a view as message; ``frame_id`` is the camera's optical frame."""
@@ -166,7 +169,10 @@ def panorama_msg(
         odom_frame: Frame of its poses.
         camera_frame: Optical frame of all views, or of each by its index.
     """
-    message = PanoramaMsg(id=panorama.id, is_complete=panorama.is_complete, note=panorama.note)
+    # The message has no field for captions: they are lines below the note, where people read them.
+    lines = [f'{_CAPTION} {k}: {text}' for k, text in enumerate(panorama.captions)]
+    note = '\n'.join([panorama.note, *lines])
+    message = PanoramaMsg(id=panorama.id, is_complete=panorama.is_complete, note=note)
     message.header.stamp = stamp_msg(panorama.stamp)
     message.header.frame_id = odom_frame
     message.base_pose = pose_msg(panorama.odom_tform_base)
@@ -189,6 +195,7 @@ def panorama_of(message: PanoramaMsg) -> Panorama:
     for view in views:
         if view.depth.shape != view.rgb.shape[:2]:
             raise GeometryError(f'view {view.index}: depth and colour differ in size')
+    note, *captions = re.split(rf'\n{_CAPTION} \d+: ', message.note)
     return Panorama(
         id=message.id,
         stamp=stamp_ns(message.header.stamp),
@@ -196,7 +203,8 @@ def panorama_of(message: PanoramaMsg) -> Panorama:
         views=views,
         detections=tuple(detection_of(detection) for detection in message.detections),
         is_complete=message.is_complete,
-        note=message.note,
+        note=note,
+        captions=tuple(captions),
     )
 
 

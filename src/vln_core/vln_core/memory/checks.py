@@ -16,6 +16,7 @@ from vln_core.system2.record import DecisionRecord
 
 _MAX_COORDINATE = 1e5
 _MAX_DETECTIONS = 2000
+_MAX_CAPTION = 1000
 
 
 def check_text(name: str, text: object, limit: int, *, allow_empty: bool = True) -> None:
@@ -72,6 +73,13 @@ def check_panorama(panorama: Panorama) -> None:
         )
     for view in panorama.views:
         _check_view(view)
+    if len(panorama.captions) not in (0, len(indices)):
+        raise UpdateRefused(
+            f'panorama {panorama.id} has {len(panorama.captions)} captions for {len(indices)} '
+            'views'
+        )
+    for k, caption in enumerate(panorama.captions):
+        check_text(f'caption {k}', caption, _MAX_CAPTION)
     for k, detection in enumerate(panorama.detections):
         _check_detection(f'detection {k}', detection, set(indices))
 

@@ -17,11 +17,11 @@ from vln_core.memory import checks, persistence
 from vln_core.memory.backtracking import abandoned_places
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.encoders import SentenceEncoder, make_encoder
-from vln_core.memory.frontiers import find_frontiers
+from vln_core.memory.frontiers import Frontier, find_frontiers
 from vln_core.memory.journal import Journal, Row
 from vln_core.memory.progress import apply_updates, check_items
 from vln_core.memory.state import MemoryState
-from vln_core.memory.waypoints import Waypoint
+from vln_core.memory.waypoints import Waypoint, caption_towards
 from vln_core.observation import Panorama
 from vln_core.system2.record import DecisionRecord, describe_action
 from vln_core.vocabulary import category_of
@@ -366,6 +366,14 @@ class MemoryStore(MemoryState):
         self._save('backtrack', f'w{waypoint}: {reason.strip()}')
         return way
 
+    def _opening_caption(self, frontier: Frontier) -> str:
+        """Return the captioner's words for the view that looks there, else what stands near."""
+        if self.panorama is not None and self.panorama.captions:
+            return caption_towards(self.panorama, self.global_tform_odom, (frontier.x, frontier.y))
+        near = self.graph.objects.near(frontier.x, frontier.y, 1.5)
+        names = sorted({self.graph.objects.nodes[int(i)].category for i in near})
+        return 'opening' + (f' by {", ".join(names[:5])}' if names else '')
+
     def _update_frontiers(self) -> None:
         # Anchors of one episode follow each other.
         first = self.waypoints[0].anchor
@@ -374,8 +382,5 @@ class MemoryStore(MemoryState):
         for number, frontier in self.frontiers.current.items():
             # Captions are made when an opening is first seen, and kept (MC-GPT III-C).
             if f'f{number}' not in self.captions:
-                near = self.graph.objects.near(frontier.x, frontier.y, 1.5)
-                names = sorted({self.graph.objects.nodes[int(i)].category for i in near})
-                where = f' by {", ".join(names[:5])}' if names else ''
-                self._set_caption(f'f{number}', f'opening{where}')
+                self._set_caption(f'f{number}', self._opening_caption(frontier))
         self._snapshot = None

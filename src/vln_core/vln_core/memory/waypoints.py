@@ -18,6 +18,7 @@ from vln_core.geometry.transforms import wrap_angle
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.frontiers import Frontier, FrontierTracker
 from vln_core.memory.routes import Reach
+from vln_core.observation import Panorama
 
 # A waypoint farther from an opening than this hardly saw what lies there, metres.
 _SIGHT = 8.0
@@ -88,6 +89,18 @@ def list_viewpoints(
         origin = listed[_viewer(frontier, spots, reach)].id
         result.append(_opening(number, frontier, origin, here, captions))
     return tuple(result)
+
+
+def caption_towards(
+    panorama: Panorama, global_tform_odom: NDArray[np.float64], spot: tuple[float, float]
+) -> str:
+    """Return the caption of the view whose camera looks most nearly at (x, y), metres."""
+    gaps = []
+    for view in panorama.views:
+        tform = global_tform_odom @ view.odom_tform_camera
+        to_spot = math.atan2(spot[1] - tform[1, 3], spot[0] - tform[0, 3])
+        gaps.append(abs(wrap_angle(math.atan2(tform[1, 2], tform[0, 2]) - to_spot)))
+    return panorama.captions[int(np.argmin(gaps))]
 
 
 def _viewer(frontier: Frontier, spots: NDArray[np.float64], reach: Reach) -> int:

@@ -129,5 +129,5 @@ def make_captioner(config: ModelConfig, client: ModelClient | None = None) -> Ca
 
 
 def _short(text: str) -> str:
-    plain = ' '.join(text.split())
+    plain = ' '.join(''.join(c if c.isprintable() else ' ' for c in text).split())
     return plain if len(plain) <= _MAX_CHARS else plain[: _MAX_CHARS - 1].rsplit(' ', 1)[0] + '…'

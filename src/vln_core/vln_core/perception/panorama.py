@@ -104,7 +104,7 @@ class PanoramaBuilder:
         Args:
             odom_tform_base: (4, 4) pose of the base when the look-around began.
             is_complete: False when part of the circle was not seen.
-            note: Why, for people; captions of the views follow it.
+            note: Why, for people.
 
         Raises:
             PerceptionError: There is no view.
@@ -112,7 +112,6 @@ class PanoramaBuilder:
         if not self._views:
             raise PerceptionError('a panorama needs at least one view')
         self._put_in_order()
-        captions = [f'view {k}: {text}' for k, text in enumerate(self._captions)]
         panorama = Panorama(
             id=self._next_id,
             stamp=min(view.stamp for view in self._views),
@@ -120,7 +119,8 @@ class PanoramaBuilder:
             views=tuple(self._views),
             detections=tuple(merge_views(self._sightings, self._views)),
             is_complete=is_complete,
-            note='\n'.join([note, *captions] if note else captions),
+            note=note,
+            captions=tuple(self._captions),
         )
         self._next_id += 1
         self.begin()
