@@ -93,6 +93,12 @@ def test_types_of_parameters(package, write, tmp_path, text, value):
     [
         ('value="1" type="str"', '1'),
         ('value="" type="str"', ''),
+        ('value=""', ''),
+        ('value="1e3" type="float"', 1000.0),
+        ('value="1" type="bool"', True),
+        ('value="off" type="bool"', False),
+        ('value="2, 5" value-sep=", "', [2, 5]),
+        ('value="2;on" value-sep=";" type="list_of_str"', ['2', 'on']),
         ('value="3" type="float"', 3.0),
         ('value="[1, 2]" type="list_of_int"', [1, 2]),
     ],
@@ -165,7 +171,7 @@ def test_groups_limit_what_is_set_inside(package, write, tmp_path):
           <node pkg="demo" exec="talker" args="$(var v) $(optenv V)"/>
         </group>
         <node pkg="demo" exec="talker" args="$(var v) [$(optenv V)]"/>
-        <group scoped="false"><let name="v" value="leaks"/></group>
+        <group scoped="0"><let name="v" value="leaks"/></group>
         <executable cmd="echo $(var v)"/>
         """
     )

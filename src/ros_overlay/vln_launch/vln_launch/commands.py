@@ -13,7 +13,8 @@ from vln_launch import names, packages
 from vln_launch.context import Context
 from vln_launch.document import Element
 from vln_launch.errors import SubstitutionError
-from vln_launch.parameters import dump, file_text, load_yaml, values
+from vln_launch.functions import truth
+from vln_launch.parameters import dump, file_text, values
 from vln_launch.substitutions import parse, perform
 
 OUTPUTS = ('screen', 'log', 'both', 'own_log', 'full')
@@ -207,12 +208,10 @@ def _getter(element: Element, context: Context):  # noqa: ANN202 (a closure)
 
 def _truth(element: Element, get, name: str) -> bool:  # noqa: ANN001
     text = get(name)
-    if text is None:
-        return False
-    value = load_yaml(text, name)
-    if not isinstance(value, bool):
-        element.fail(f"{name}='{text}' is not a truth value", 'use true or false')
-    return value
+    try:
+        return text is not None and truth(text)
+    except SubstitutionError as error:
+        element.fail(f"attribute '{name}': {error}")
 
 
 def _number(element: Element, get, name: str) -> float | None:  # noqa: ANN001

@@ -80,7 +80,7 @@ CONDITIONS = ('if', 'unless')
 PARTS: dict[str, Rule] = {
     'choice': Rule(('value',)),
     'env': Rule(('name', 'value')),
-    'param': Rule((), ('name', 'value', 'type', 'from', 'allow_substs'), ('param',)),
+    'param': Rule((), ('name', 'value', 'value-sep', 'type', 'from', 'allow_substs'), ('param',)),
     'remap': Rule(('from', 'to')),
 }
 INCLUDE_ARGUMENT = Rule(('name', 'value'))

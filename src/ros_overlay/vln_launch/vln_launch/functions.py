@@ -42,8 +42,16 @@ def _find_exec(context: Context, name: str) -> str:
     return found
 
 
-def _truth(text: str) -> bool:
-    value = yaml.safe_load(text)
+def truth(text: str) -> bool:
+    """Return what a text means where upstream wants a truth value: YAML's words, or 1 and 0.
+
+    Raises:
+        SubstitutionError: It means neither.
+    """
+    try:
+        value = {'1': True, '0': False}.get(text, yaml.safe_load(text))
+    except yaml.YAMLError:
+        value = None
     if not isinstance(value, bool):
         raise SubstitutionError(f"'{text}' is not a truth value; use true or false")
     return value
@@ -75,11 +83,11 @@ FUNCTIONS: dict[str, tuple[int, float, Callable[..., str]]] = {
     'find-exec': (1, 1, _find_exec),
     'dirname': (0, 0, lambda context: str(Path(context.file).parent)),
     'filename': (0, 0, lambda context: str(context.file)),
-    'not': (1, 1, lambda _, value: _text(not _truth(value))),
-    'and': (2, 2, lambda _, left, right: _text(_truth(left) & _truth(right))),
-    'or': (2, 2, lambda _, left, right: _text(_truth(left) | _truth(right))),
-    'any': (0, math.inf, lambda _, *values: _text(any([_truth(v) for v in values]))),
-    'all': (0, math.inf, lambda _, *values: _text(all([_truth(v) for v in values]))),
+    'not': (1, 1, lambda _, value: _text(not truth(value))),
+    'and': (2, 2, lambda _, left, right: _text(truth(left) & truth(right))),
+    'or': (2, 2, lambda _, left, right: _text(truth(left) | truth(right))),
+    'any': (0, math.inf, lambda _, *values: _text(any([truth(v) for v in values]))),
+    'all': (0, math.inf, lambda _, *values: _text(all([truth(v) for v in values]))),
     'equals': (2, 2, lambda _, left, right: _text(_equals(left, right))),
     'not-equals': (2, 2, lambda _, left, right: _text(not _equals(left, right))),
 }

@@ -12,6 +12,7 @@ import yaml
 from vln_launch.context import Context
 from vln_launch.document import Element
 from vln_launch.errors import SubstitutionError
+from vln_launch.functions import truth
 from vln_launch.substitutions import parse, perform
 
 SCALARS = (bool, int, float, str)
@@ -41,15 +42,15 @@ def typed_value(text: str, context: Context, type_name: str | None) -> Any:
     Raises:
         SubstitutionError: The text does not give a value of a type that parameters can have.
     """
-    if type_name == 'str':
-        return perform(parse(text), context)
-    if type_name is not None and type_name not in TYPES and type_name not in LISTS:
+    if type_name in TYPES:
+        return _of_type(perform(parse(text), context), type_name)
+    if type_name is not None and type_name not in LISTS:
         known = ', '.join((*TYPES, *LISTS))
         raise SubstitutionError(f"unknown type '{type_name}'; known: {known}")
     # Before the substitutions: a list keeps its shape, whatever its members stand for.
     value = text
     try:
-        value = yaml.safe_load(text)
+        value = yaml.safe_load(text) if text else ''
     except yaml.YAMLError:
         if '$(' not in text:
             raise SubstitutionError(f"value '{text}' is not valid YAML") from None
@@ -59,9 +60,28 @@ def typed_value(text: str, context: Context, type_name: str | None) -> Any:
     if isinstance(value, str):
         had_substitution = any(not isinstance(part, str) for part in parse(value))
         value = perform(parse(value), context)
-        if had_substitution or type_name is not None:
+        if (had_substitution or type_name is not None) and value:
             value = load_yaml(value, 'value')
     return _checked(value, text, type_name)
+
+
+def separated_values(text: str, separator: str, context: Context, type_name: str | None) -> Any:
+    """Return the list that a text with a separator of its own stands for.
+
+    Raises:
+        SubstitutionError: The members are not of one type, or not of the given one.
+    """
+    member_type = (type_name or '').removeprefix('list_of_') if type_name in LISTS else None
+    members = [typed_value(piece, context, member_type) for piece in text.split(separator)]
+    return _checked_list(members, text, LISTS.get(type_name or ''), type_name)
+
+
+def _of_type(text: str, type_name: str) -> Any:
+    """Return the value of a text as Python reads a number, or YAML a truth value."""
+    try:
+        return truth(text) if type_name == 'bool' else TYPES[type_name](text)
+    except ValueError:
+        raise SubstitutionError(f"value '{text}' is not of type '{type_name}'") from None
 
 
 def _member(item: Any, context: Context) -> Any:
@@ -82,12 +102,7 @@ def _checked(value: Any, text: str, type_name: str | None) -> Any:
             f"value '{text}' gives {type(value).__name__}, which no parameter can have; "
             'for a string add type="str"'
         )
-    if type_name is None:
-        return value
-    kind = TYPES.get(type_name)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if kind is None or type(value) is not kind:
+    if type_name is not None:
         raise SubstitutionError(f"value '{text}' is not of type '{type_name}'")
     return value
 
@@ -119,9 +134,12 @@ def values(element: Element, context: Context, prefix: str = '') -> dict[str, An
     text = element.attributes.get('value')
     if (text is None) == (not element.children):
         element.fail("either 'value' or nested <param> is needed, and not both")
+    kind = element.attributes.get('type')
+    if text is not None and element.attributes.get('value-sep'):
+        return {name: separated_values(text, element.attributes['value-sep'], context, kind)}
     if text is not None:
-        return {name: typed_value(text, context, element.attributes.get('type'))}
-    if 'type' in element.attributes:
+        return {name: typed_value(text, context, kind)}
+    if kind is not None:
         element.fail("'type' does not go together with nested <param>")
     result: dict[str, Any] = {}
     for child in element.children:
@@ -144,7 +162,7 @@ def file_text(element: Element, context: Context) -> tuple[Path, str | None]:
     if not path.is_file():
         element.fail(f"parameter file '{path}' does not exist", 'check the path')
     allow = perform(parse(element.attributes.get('allow_substs', 'false')), context)
-    if load_yaml(allow, 'allow_substs') is not True:
+    if not truth(allow):
         return path, None
     text = perform(parse(path.read_text(encoding='utf-8')), context)
     load_yaml(text, f'parameter file {path} after substitution:')

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from vln_launch.commands import ProcessPlan
 from vln_launch.context import Context
 from vln_launch.document import Element, load, walk
 from vln_launch.errors import LaunchError, SubstitutionError
+from vln_launch.functions import truth
 from vln_launch.parameters import typed_value
 
 logger = logging.getLogger('launch')
@@ -244,13 +246,12 @@ class _Resolver:
 
     def _group(self, element: Element, depth: int) -> None:
         scoped = self._get(element, 'scoped') if 'scoped' in element.attributes else 'true'
-        if scoped.lower() not in ('true', 'false'):
-            element.fail(f"scoped='{scoped}' is not a truth value", 'use true or false')
-        if scoped.lower() == 'false':
+        try:
+            is_scoped = truth(scoped)
+        except SubstitutionError as error:
+            element.fail(f"attribute 'scoped': {error}")
+        with self.context.scope() if is_scoped else nullcontext():
             self._run_all(element.children, depth)
-        else:
-            with self.context.scope():
-                self._run_all(element.children, depth)
 
     def _include(self, element: Element, depth: int) -> None:
         path = Path(self._get(element, 'file'))
