@@ -124,6 +124,24 @@ def test_instructblip_is_prompted_with_the_detections(folder):
     captioner = make_captioner(ModelConfig(captioner='instructblip', captioner_path=path))
     said = captioner.caption(view_of(), [Segment('sofa', 0.9, (0, 0, 30, 30))])
     assert isinstance(said, str) and len(said) <= 300
+    assert 'sofa left' not in said, 'the prompt came back as caption'
+
+
+@pytest.mark.parametrize('name', ['grounding_dino', 'owlv2', 'sam', 'florence2'])
+def test_networks_run_in_half_precision(name, folder):
+    path = str(tiny_models.save(name, folder))
+    segments = [Segment('sofa', 0.9, (0, 0, 60, 60))]
+    if name == 'sam':
+        config = ModelConfig(segmenter=name, segmenter_path=path, precision='bfloat16')
+        assert Segmenter(name, config).fill(view_of(), segments)[0].label == 'sofa'
+    elif name == 'florence2':
+        config = ModelConfig(captioner=name, captioner_path=path, precision='bfloat16')
+        assert 'sofa' in make_captioner(config).caption(view_of(), segments)
+    else:
+        config = ModelConfig(
+            path=path, precision='bfloat16', box_threshold=0.0, text_threshold=0.0
+        )
+        assert make_detector(name, config).detect(view_of(), WORDS)
 
 
 def test_florence2_says_what_it_sees_and_what_was_detected(folder):

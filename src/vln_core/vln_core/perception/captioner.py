@@ -91,11 +91,12 @@ class TransformersCaptioner:
         except (RuntimeError, ValueError, IndexError) as error:
             first = str(error).split('\n')[0]
             raise PerceptionError(f'the captioner {self._name} failed: {first}') from error
-        said = self._processor.batch_decode(tokens, skip_special_tokens=True)[0].strip()
+        said = self._processor.decode(
+            _answer(tokens[0].tolist(), inputs['input_ids'][0].tolist()), skip_special_tokens=True
+        ).strip()
         seen = detected_text(view, segments)
-        if is_florence and seen:
-            said = f'{said} Detected: {seen}.'
-        return _short(said)
+        added = f' Detected: {seen[: _MAX_CHARS // 2]}.' if is_florence and seen else ''
+        return _short(said, _MAX_CHARS - len(added)) + added
 
 
 class MllmCaptioner:
@@ -128,6 +129,11 @@ def make_captioner(config: ModelConfig, client: ModelClient | None = None) -> Ca
     return TransformersCaptioner(config.captioner, config)
 
 
-def _short(text: str) -> str:
+def _answer(tokens: list[int], prompt: list[int]) -> list[int]:
+    """Return the tokens without the prompt, which networks without an encoder say again."""
+    return tokens[len(prompt) :] if tokens[: len(prompt)] == prompt else tokens
+
+
+def _short(text: str, limit: int = _MAX_CHARS) -> str:
     plain = ' '.join(''.join(c if c.isprintable() else ' ' for c in text).split())
-    return plain if len(plain) <= _MAX_CHARS else plain[: _MAX_CHARS - 1].rsplit(' ', 1)[0] + '…'
+    return plain if len(plain) <= limit else plain[: limit - 1].rsplit(' ', 1)[0] + '…'
