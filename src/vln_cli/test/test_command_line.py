@@ -5,6 +5,7 @@
 import os
 import resource
 import subprocess
+import sys
 
 import pytest
 
@@ -62,6 +63,13 @@ def test_a_command_starts_within_two_seconds():
     assert vln('env').returncode == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 1.5
+
+
+@needs_setup
+@pytest.mark.parametrize('module', ['vln_cli.check_grounding', 'vln_monitor.main'])
+def test_commands_do_not_wait_for_compilers_that_they_do_not_use(module):
+    code = f"import sys, {module}; sys.exit('numba' in sys.modules or 'torch' in sys.modules)"
+    assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0
 
 
 @needs_setup

@@ -56,8 +56,8 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     presets = load_presets(PRESETS)
     if options.preset not in presets:
         near = difflib.get_close_matches(options.preset, presets, n=3, cutoff=0.4)
-        hint = ', '.join(near) or 'see ./vln eval run list'
-        raise ConfigError(f'there is no preset "{options.preset}"; did you mean: {hint}')
+        hint = f'did you mean: {", ".join(near)}' if near else 'see ./vln eval run list'
+        raise ConfigError(f'there is no preset "{options.preset}"; {hint}')
     change: dict[str, Any] = {
         name: value
         for name in ('split', 'planner', 'limit', 'seed')

@@ -94,11 +94,12 @@ def _play(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from vln_nodes import episode_replay as again
     from vln_nodes.bag_reader import Bag
-    from vln_nodes.parameter_files import read
 
     bag = Bag(options.bag)
+    from vln_nodes import episode_replay as again
+    from vln_nodes.parameter_files import read
+
     values = again.recorded_parameters(bag)
     if not values and options.params_file is None:
         print('vln: the bag holds no parameters; the defaults are used', file=sys.stderr)

@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from nav_msgs.msg import OccupancyGrid, Path
 from numpy.typing import NDArray
 
-from vln_core.control.safety import SafetyState
+from vln_core.control.safety_config import SafetyState
 from vln_core.geometry import transforms
 from vln_core.outcome import EpisodeCode, GroundingCode, MotionCode
 from vln_interfaces import msg

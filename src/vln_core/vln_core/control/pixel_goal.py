@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.control.footprint import Footprint
-from vln_core.control.traversability import checked_pose
 from vln_core.errors import ConfigError
 from vln_core.geometry.camera import PinholeCamera, check_size
+from vln_core.geometry.transforms import checked_pose
 from vln_core.observation import View
 from vln_core.outcome import MotionCode
 

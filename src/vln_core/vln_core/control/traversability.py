@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vln_core.control.traversability_kernels import mark_hits, sweep_cells
-from vln_core.errors import ConfigError, GeometryError
+from vln_core.errors import ConfigError
 from vln_core.geometry.camera import PinholeCamera, check_size
+from vln_core.geometry.transforms import checked_pose
 
 UNKNOWN, FREE, OCCUPIED, LETHAL = 0, 1, 2, 3
 
@@ -318,21 +319,6 @@ class TraversabilityGrid:
             ray_y = ((np.arange(camera.height) - camera.cy) / camera.fy).astype(np.float32)
             self._rays = (camera, ray_x, ray_y)
         return self._rays[1], self._rays[2]
-
-
-def checked_pose(tform: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``tform`` as (4, 4) float64.
-
-    Raises:
-        GeometryError: It is not a finite rigid transform.
-    """
-    pose = np.asarray(tform, dtype=np.float64)
-    if pose.shape != (4, 4) or not np.all(np.isfinite(pose)):
-        raise GeometryError('camera pose is not a finite 4x4 matrix; check TF at the image stamp')
-    rotation = pose[:3, :3]
-    if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0.0:
-        raise GeometryError('camera pose is not rigid; check TF at the image stamp')
-    return pose
 
 
 def _shift(array: NDArray, columns: int, rows: int) -> None:

@@ -115,3 +115,18 @@ def quat_from_tform(tform: NDArray[np.float64]) -> NDArray[np.float64]:
         quat[3] = m[n, j] - m[j, n]
     quat /= np.linalg.norm(quat)
     return -quat if quat[3] < 0 else quat
+
+
+def checked_pose(tform: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``tform`` as (4, 4) float64.
+
+    Raises:
+        GeometryError: It is not a finite rigid transform.
+    """
+    pose = np.asarray(tform, dtype=np.float64)
+    if pose.shape != (4, 4) or not np.all(np.isfinite(pose)):
+        raise GeometryError('camera pose is not a finite 4x4 matrix; check TF at the image stamp')
+    rotation = pose[:3, :3]
+    if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-3 or np.linalg.det(rotation) < 0.0:
+        raise GeometryError('camera pose is not rigid; check TF at the image stamp')
+    return pose

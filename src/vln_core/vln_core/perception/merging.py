@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from vln_core.geometry import transforms
 from vln_core.geometry.camera import project
 from vln_core.observation import Detection, Panorama, View
-from vln_core.perception.grounding import Sighting
+
+if TYPE_CHECKING:  # compiled kernels, which who only asks visible_in need not load
+    from vln_core.perception.grounding import Sighting
 
 # Two views show the same thing where this share of what both could see of it agrees.
 _MIN_AGREEMENT = 0.5

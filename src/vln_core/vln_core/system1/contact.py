@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vln_core.control.traversability import checked_pose
 from vln_core.errors import ConfigError
 from vln_core.geometry.camera import back_project_image
+from vln_core.geometry.transforms import checked_pose
 from vln_core.observation import View
 
 Box = tuple[float, float, float, float]
