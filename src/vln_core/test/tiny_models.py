@@ -155,12 +155,12 @@ def _sam2() -> Any:
         hidden_size=8,
         image_size=[128, 128],
         num_attention_heads=1,
-        blocks_per_stage=[1, 1, 1, 1],
+        blocks_per_stage=[1, 1, 2, 1],
         embed_dim_per_stage=[8, 16, 32, 64],
         num_attention_heads_per_stage=[1, 1, 2, 4],
         window_size_per_stage=[4, 4, 4, 4],
         window_positional_embedding_background_size=[4, 4],
-        global_attention_blocks=[2],
+        global_attention_blocks=[3],  # as in real ones, not where a stage begins
     )
     vision = hf.Sam2VisionConfig(
         backbone_config=backbone,
