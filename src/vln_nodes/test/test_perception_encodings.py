@@ -13,7 +13,7 @@ import pytest
 import rclpy
 from sensor_msgs.msg import CompressedImage, Image
 
-from vln_core.errors import PerceptionError
+from vln_core.errors import GeometryError, PerceptionError
 from vln_core.geometry.camera import PinholeCamera
 from vln_core.observation import Segment, View
 from vln_core.perception.grounding import GroundingConfig, ground_segments
@@ -155,6 +155,48 @@ def test_depth_in_every_encoding(intake, kind, options):
         _, found = observed(intake, color, depth_message(depth, kind, **options))
         np.testing.assert_allclose(found, expected, atol=0.0006)
         assert expected[0][2] == pytest.approx(1.2345, abs=1e-3)
+
+
+def test_colour_of_sixteen_bits_keeps_its_brightness(intake):
+    rgb, depth = scene(0)
+    grey = color_grey(rgb)
+    message = raw(grey.astype(np.uint16) * 257, 'mono16', padding=6, big=True)
+    seen, _ = observed(intake, message, depth_message(depth, '32FC1'))
+    assert np.abs(seen.astype(int) - grey[..., None]).max() <= 1
+
+
+def test_depth_of_another_size_is_refused(intake):
+    rgb, _ = scene(0)
+    half = Image(height=24, width=32, encoding='16UC1', step=64, data=array('B', bytes(1536)))
+    with pytest.raises(GeometryError, match='32 x 24 px is not registered.*align_depth'):
+        intake.convert({'color': color_message(rgb, 'rgb8'), 'depth': half, 'stamp': 1}, None)
+
+
+def test_a_window_of_a_binned_lens_is_rectified_to_the_same_rays(intake):
+    """CameraInfo is of the full sensor; the picture is a binned region of it."""
+    full = PinholeCamera(256, 192, 180.0, 180.0, 127.5, 95.5)
+    lens = np.array([-0.3, 0.08, 0.0, 0.0, 0.0])
+    info = conversions.info_of_camera(full, 0, 'optical')
+    info.d, info.binning_x, info.binning_y = list(lens), 2, 2
+    info.roi.x_offset, info.roi.y_offset, info.roi.width, info.roi.height = 90, 70, 128, 96
+    point = np.array([[[0.35, 0.25, 1.0]]])
+    matrix = np.array([[180.0, 0.0, 127.5], [0.0, 180.0, 95.5], [0.0, 0.0, 1.0]])
+    ((u, v),) = cv2.projectPoints(point, np.zeros(3), np.zeros(3), matrix, lens)[0][0]
+    rgb, depth = np.zeros((48, 64, 3), np.uint8), np.full((48, 64), 2.0, np.float32)
+    column, row = (u - 90 + 0.5) / 2 - 0.5, (v - 70 + 0.5) / 2 - 0.5
+    cv2.circle(rgb, (round(column), round(row)), 2, (255, 255, 255), -1)
+    before, intake.info = intake.info, info
+    try:
+        frame = {'color': color_message(rgb, 'rgb8'), 'depth': raw(depth, '32FC1'), 'stamp': 1}
+        straight, _ = intake.convert(frame, None)
+        camera = intake.camera()
+    finally:
+        intake.info = before
+    rows, columns = np.nonzero(straight[..., 0] > 128)
+    seen = np.array([columns.mean(), rows.mean()])
+    expected = [camera.fx * 0.35 + camera.cx, camera.fy * 0.25 + camera.cy]
+    np.testing.assert_allclose(seen, expected, atol=0.7)
+    assert np.hypot(*(seen - [column, row])) > 1.0, 'the lens bends enough to tell'
 
 
 def test_colour_that_is_none_is_refused(intake):

@@ -20,7 +20,7 @@ from scripted_camera import Camera
 from vln_core.geometry import transforms
 from vln_core.perception import intake
 from vln_interfaces.srv import Capture
-from vln_nodes import perception_node
+from vln_nodes import camera_intake, perception_node
 
 
 @pytest.fixture
@@ -73,6 +73,7 @@ def test_depth_of_another_camera_is_registered_where_tf_knows_both(start):
     camera.depth_frame = 'depth_optical'
     answer = camera.view(0, 1)
     assert answer.error_code == Capture.Response.BAD_CAMERA and 'align_depth' in answer.error_msg
+    assert 'pose of the depth camera in TF' in camera.diagnosis('in TF'), 'said unasked, too'
     shift = np.eye(4)
     shift[2, 3] = -0.5  # half a metre behind the colour camera
     camera.mounts['depth_optical'] = camera.mounts['optical'] @ shift
@@ -191,7 +192,8 @@ def test_another_transport_is_named(start):
     assert 'color/image_raw is there' in said and 'intake.color_transport' in said
 
 
-def test_cameras_are_watched_between_requests(start):
+def test_cameras_are_watched_between_requests(start, monkeypatch):
+    monkeypatch.setattr(perception_node, '_WATCH_PERIOD', 0.2)
     camera = start()
     assert camera.diagnosis('ok') == 'ok'
     camera.focal = 0.0
@@ -201,6 +203,32 @@ def test_cameras_are_watched_between_requests(start):
     assert 'publish millimetres' in camera.diagnosis('publish millimetres')
     camera.depth_metres = scripted_camera.DEPTH
     assert camera.diagnosis('ok') == 'ok'
+    camera.mounts['optical'] = transforms.camera_mount_tform(0.1, 0.0, 1.0, pitch=-0.7)
+    assert 'tilt it down' in camera.diagnosis('tilt it down')
+    camera.mounts['optical'] = np.eye(4)
+    assert 'points up' in camera.diagnosis('points up')
+
+
+def test_a_camera_that_falls_silent_is_named_unasked(start, monkeypatch):
+    monkeypatch.setattr(perception_node, '_WATCH_PERIOD', 0.2)
+    monkeypatch.setattr(camera_intake, '_SILENT', 0.5)
+    camera = start()
+    assert camera.diagnosis('ok') == 'ok'
+    camera.send = lambda: None
+    assert 'color/image_raw is published by camera' in camera.diagnosis('nothing arrives')
+
+
+def test_the_newest_request_counts(start):
+    camera = start()
+    assert camera.capture.wait_for_service(10.0)
+    first, second = (camera.capture.call_async(Capture.Request(num_views=1)) for _ in range(2))
+    for _ in range(100):
+        camera.send()
+        rclpy.spin_once(camera.node, timeout_sec=0.1)
+        if first.done() and second.done():
+            break
+    assert first.result().error_code == Capture.Response.WRONG_ORDER
+    assert 'a newer request' in first.result().error_msg and second.result().error_msg == ''
 
 
 def test_swapped_channels_can_be_swapped_back(start):

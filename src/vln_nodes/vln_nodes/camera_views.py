@@ -139,7 +139,13 @@ class CameraViews:
         mount = self._poses.latest(self._config.base_frame, name)
         if mount is not None:
             problem = camera_checks.mount_problem(mount, name)
-        if deep and not problem and not self._intake.needs_registration(frame):
+        is_apart = self._intake.needs_registration(frame)
+        if is_apart and self._poses.latest(name, frame['depth'].header.frame_id) is None:
+            problem = problem or (
+                f'{self._intake.registration_problem(frame)}; or publish the pose of the depth '
+                'camera in TF'
+            )
+        if deep and not problem and not is_apart:
             try:
                 await self._worker.submit(self._intake.convert, frame, None)
             except (PerceptionError, GeometryError) as error:
