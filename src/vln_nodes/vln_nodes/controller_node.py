@@ -70,6 +70,7 @@ class ControllerNode(StackNode):
             self._on_depth,
             is_lockstep=config.lockstep,
             tf_timeout=config.tf_timeout,
+            rectify=config.rectify,
         )
 
     def _not_ready(self) -> MotionOutcome | None:
@@ -98,8 +99,7 @@ class ControllerNode(StackNode):
         )
 
     async def _on_depth(self, sample: DepthSample) -> None:
-        depth = conversions.depth_of_image(sample.message)
-        self._loop.on_depth(sample.stamp, (depth, sample.camera, sample.poses[0]))
+        self._loop.on_depth(sample.stamp, (sample.depth, sample.camera, sample.poses[0]))
 
     def _publish_grid(self) -> None:
         """For people."""

@@ -21,6 +21,9 @@ class ControllerParameters:
     odom_frame: str = parameter('odom', 'Odometry frame.')
     base_frame: str = parameter('base_link', 'Body frame of the robot.')
     tf_timeout: float = parameter(0.25, 'Longest wait for TF at the image stamp, s.', minimum=0.0)
+    rectify: bool = parameter(
+        True, 'Remove the lens distortion of depth; false where the topic is rectified already.'
+    )
     odom_timeout: float = parameter(0.25, 'Age of odometry at which the robot stands, s.')
     ready_timeout: float = parameter(10.0, 'Longest wait of a goal for sensors and safety, s.')
     safety_timeout: float = parameter(1.0, 'Silence of the safety node that ends a goal, s.')

@@ -16,6 +16,7 @@ from vln_core.geometry.camera import PinholeCamera
 from vln_nodes import conversions, qos
 from vln_nodes.awaiting import Changed, TfPoses
 from vln_nodes.base import StackNode, steady_now
+from vln_nodes.depth_lens import DepthLens
 
 # In lock-step simulated time waits for this node: a slow machine is no reason to lose an image.
 _LOCKSTEP_TIMEOUT = 5.0
@@ -28,14 +29,14 @@ class DepthSample:
     Attributes:
         stamp: Of the exposure, nanoseconds.
         arrived: Steady time of arrival, seconds; work on a sample must not make it younger.
-        message: The image.
-        camera: Intrinsics.
+        depth: (H, W) metres without lens distortion, see ``depth_of_image``.
+        camera: Intrinsics of ``depth``.
         poses: (4, 4) pose of the optical frame at the stamp, in each frame asked for.
     """
 
     stamp: int
     arrived: float
-    message: Image
+    depth: NDArray[np.float32]
     camera: PinholeCamera
     poses: tuple[NDArray[np.float64], ...]
 
@@ -52,6 +53,7 @@ class DepthInput:
         *,
         is_lockstep: bool,
         tf_timeout: float,
+        rectify: bool = True,
     ) -> None:
         """Subscribe.
 
@@ -62,6 +64,7 @@ class DepthInput:
             on_sample: Called for every complete image.
             is_lockstep: Whether time waits for this node.
             tf_timeout: Longest wait for TF otherwise, seconds.
+            rectify: Whether a lens that CameraInfo names is still in the images.
         """
         self._node = node
         self._changed = changed
@@ -70,6 +73,7 @@ class DepthInput:
         self._timeout = _LOCKSTEP_TIMEOUT if is_lockstep else tf_timeout
         self._poses = TfPoses(node, changed)
         self._info: CameraInfo | None = None
+        self._lens = DepthLens(rectify=rectify)
         profile = qos.sensor(is_lockstep=is_lockstep)
         node.create_subscription(
             Image, 'camera/depth/image_raw', self._on_depth, profile, callback_group=changed.group
@@ -92,7 +96,8 @@ class DepthInput:
                 poses.append(
                     await self._poses.pose(frame, message.header.frame_id, stamp, self._timeout)
                 )
-            await self._on_sample(DepthSample(stamp, arrived, message, camera, tuple(poses)))
+            depth = self._lens.depth(message, self._info)
+            await self._on_sample(DepthSample(stamp, arrived, depth, camera, tuple(poses)))
         except (PerceptionError, GeometryError) as error:
             # No sample: the watchdogs of depth and TF stop the robot.
             self._node.report(error=str(error))

@@ -23,6 +23,9 @@ class SafetyParameters:
     enable_stamped_cmd_vel: bool = parameter(True, 'cmd_vel is TwistStamped; else Twist.')
     odom_frame: str = parameter('odom', 'Odometry frame.')
     base_frame: str = parameter('base_link', 'Body frame of the robot.')
+    rectify: bool = parameter(
+        True, 'Remove the lens distortion of depth; false where the topic is rectified already.'
+    )
     realtime_priority: int = parameter(
         5,
         'Priority among real-time threads, where the system grants it; 0: ordinary.',

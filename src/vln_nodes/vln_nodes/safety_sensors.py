@@ -17,6 +17,7 @@ from vln_core.errors import GeometryError, PerceptionError
 from vln_nodes import conversions, qos, runtime
 from vln_nodes.awaiting import Changed, TfPoses
 from vln_nodes.base import steady_now
+from vln_nodes.depth_lens import DepthLens
 from vln_nodes.safety_lockstep import Lockstep
 from vln_nodes.safety_parameters import SafetyParameters
 
@@ -47,6 +48,7 @@ class SafetySensors:
         self._poses = TfPoses(node, self._changed)
         self._worker = runtime.Worker(node, 'collision')
         self._info: CameraInfo | None = None
+        self._lens = DepthLens(rectify=config.rectify)
         sensor, group = qos.sensor(is_lockstep=config.lockstep), self._changed.group
         node.create_subscription(Odometry, 'odom', self._on_odometry, sensor)
         node.create_subscription(
@@ -79,7 +81,7 @@ class SafetySensors:
             timeout = 5.0 if config.lockstep else config.gate.input_timeout
             await self._poses.pose(config.odom_frame, frame, stamp, timeout)
             mount = await self._poses.pose(config.base_frame, frame, stamp, timeout)
-            seen = await self._worker.submit(self._obstacles, message, camera, mount)
+            seen = await self._worker.submit(self._obstacles, message, self._info, camera, mount)
         except (PerceptionError, GeometryError) as error:
             # No sample: the watchdog of depth or TF stops the robot.
             self._node.get_logger().warning(str(error), throttle_duration_sec=2.0)
@@ -96,8 +98,10 @@ class SafetySensors:
         """Age of a stamp by the node's clock, s; negative: it lies in the future."""
         return (self._node.get_clock().now().nanoseconds - stamp) * 1e-9
 
-    def _obstacles(self, message: Image, camera: Any, mount: np.ndarray) -> np.ndarray:
-        depth = conversions.depth_of_image(message)
+    def _obstacles(
+        self, message: Image, info: CameraInfo, camera: Any, mount: np.ndarray
+    ) -> np.ndarray:
+        depth = self._lens.depth(message, info)
         if np.count_nonzero(np.isnan(depth)) > _MAX_UNKNOWN * depth.size:
             raise PerceptionError('the depth image knows nothing: is the camera covered?')
         return obstacles_in_band(depth, camera, mount, self._config.band)
