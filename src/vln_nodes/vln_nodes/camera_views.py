@@ -86,6 +86,7 @@ class CameraViews:
         self._node, self._intake, self._poses = node, camera, poses
         self._worker, self._config = worker, config
         self._sharpness = 0.0
+        self._unreadable = ''  # holds until the next deep look
         # In lock-step a loaded machine is slow, not broken: the run must not depend on it.
         self._patience = 5.0 if config.lockstep else 1.0
 
@@ -145,11 +146,14 @@ class CameraViews:
                 f'{self._intake.registration_problem(frame)}; or publish the pose of the depth '
                 'camera in TF'
             )
+        if deep:
+            self._unreadable = ''
         if deep and not problem and not is_apart:
             try:
                 await self._worker.submit(self._intake.convert, frame, None)
             except (PerceptionError, GeometryError) as error:
-                problem = str(error)
+                self._unreadable = str(error)
+        problem = problem or self._unreadable
         return problem, '' if mount is None or problem else self._doubts(mount, name)
 
     def _doubts(self, base_tform_camera: NDArray[np.float64], name: str) -> str:
