@@ -61,6 +61,17 @@ def test_nodes_agree_about_the_body(path: Path) -> None:
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
+def test_the_camera_is_mounted_on_the_robot(path: Path) -> None:
+    values = _values(path)
+    mount = values['camera_mount']
+    assert mount['base_frame'] == values['perception']['base_frame']
+    assert mount['camera_frame'].endswith('optical_frame')
+    assert 0.1 < mount['height'] <= values['controller']['motion.robot_height']
+    assert 0.0 <= mount['tilt'] < 0.6  # down to the floor before the robot, not to its feet
+    assert max(abs(mount['x']), abs(mount['y'])) <= values['controller']['motion.radius']
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.stem)
 def test_each_robot_has_a_launch_file(path: Path) -> None:
     launch = FOLDER.parents[1] / 'launch'
     overlay = ElementTree.parse(launch / 'robots' / f'{path.stem}.launch.xml').getroot()
