@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from memory_scenes import INSTRUCTION, ITEMS, WALK, decide, drive, note, panoram
 from test_memory_store import fingerprint
 
 from vln_core.errors import MemoryStoreError, UnknownReference, UpdateRefused
+from vln_core.geometry.transforms import inverse, planar_tform
 from vln_core.memory.export import to_dict
 from vln_core.memory.fuzz import malformed_updates
 from vln_core.memory.recall_cache import RecallCache
@@ -58,8 +60,6 @@ def test_a_restart_resumes_the_episode(tmp_path):
 
 
 def test_a_correction_survives_a_restart(tmp_path):
-    from vln_core.geometry.transforms import planar_tform
-
     path = tmp_path / 'memory.db'
     store = open_store(path)
     drive(store)
@@ -73,6 +73,34 @@ def test_a_correction_survives_a_restart(tmp_path):
     shift = np.round((np.array(before.origin) - np.array(now.origin)) / 0.1).astype(int)
     assert np.array_equal(rows + shift[1], now_rows)
     assert np.array_equal(columns + shift[0], now_columns)
+
+
+def test_a_building_is_remembered_over_restarts_whatever_the_odometry(tmp_path):
+    path, config = tmp_path / 'memory.db', MemoryConfig(lifelong=True)
+    store = open_store(path, config, map_id='map')
+    drive(store)
+    before = store.snapshot()
+    store.close()
+    again = open_store(path, config, map_id='map', begin=False)
+    again.begin('find the sofa', ITEMS)
+    # The robot was switched on elsewhere: its odometry begins there, the map is the same.
+    origin = planar_tform(3.0, 5.0, -0.7)
+    again.set_global_tform_odom(origin)
+    assert [p.anchors for p in again.snapshot().places] == [p.anchors for p in before.places]
+    look = panorama(0, *WALK[1], objects=())
+    again.observe(replace(look, odom_tform_base=np.eye(4), views=tuple(
+        replace(v, odom_tform_camera=inverse(origin) @ v.odom_tform_camera) for v in look.views
+    )))  # fmt: skip
+    here = again.snapshot().waypoints[0]
+    assert (here.x, here.y) == pytest.approx(WALK[1][:2])
+    known = next(p for p in before.places if any(a[:2] == WALK[1][:2] for a in p.anchors))
+    assert here.place == known.id, 'it knows the place again'
+    aged = {o.id: o.confidence for o in again.snapshot().objects}
+    assert aged and all(aged[o.id] <= o.confidence for o in before.objects if o.id in aged)
+    again.close()
+    third = open_store(path, config, map_id='map', begin=False)
+    assert {p.id for p in third.snapshot().places} >= {known.id}
+    assert third.instruction == 'find the sofa' and len(third.waypoints) == 1
 
 
 def refuse(path, words, **arguments):

@@ -261,7 +261,20 @@ def _florence2() -> Any:
     )
 
 
+def _bert() -> Any:
+    config = hf.BertConfig(
+        vocab_size=1100,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
+    return hf.BertModel(config), _tokenizer()
+
+
 _BUILDERS = {
+    'bert': _bert,
     'grounding_dino': lambda: _dino('GroundingDinoConfig', 'GroundingDinoForObjectDetection'),
     'mm_grounding_dino': lambda: _dino(
         'MMGroundingDinoConfig', 'MMGroundingDinoForObjectDetection'

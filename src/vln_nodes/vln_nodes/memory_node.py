@@ -16,7 +16,7 @@ from visualization_msgs.msg import MarkerArray
 
 from vln_core.context import PlanningContext
 from vln_core.context import WorldGraph as GraphState
-from vln_core.errors import GeometryError, MemoryStoreError, PerceptionError
+from vln_core.errors import ConfigError, GeometryError, MemoryStoreError, PerceptionError
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.store import MemoryStore
 from vln_interfaces.msg import ProgressRecord, WorldGraph
@@ -50,6 +50,14 @@ class MemoryParameters:
     tf_timeout: float = parameter(1.0, 'Longest wait for TF at the panorama, s.', minimum=0.0)
     map_image_size_px: int = parameter(512, 'Edge of the map image.', minimum=128, maximum=2048)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
+
+    def __post_init__(self) -> None:
+        if self.memory.lifelong and self.journal and self.global_frame == self.odom_frame:
+            raise ConfigError(
+                f'memory.lifelong with a journal needs a frame that outlives a restart, but '
+                f"global_frame is the odometry '{self.odom_frame}', which begins anew: localise "
+                "the robot and set global_frame to 'map', or leave journal empty"
+            )
 
 
 class MemoryNode(StackNode):

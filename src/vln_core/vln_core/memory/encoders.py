@@ -181,7 +181,7 @@ class TransformersEncoder:
         """Load it; nothing is ever downloaded.
 
         Raises:
-            ConfigError: The folder or the libraries are missing.
+            ConfigError: The folder or the libraries are missing, or hold no such model.
         """
         if not (folder / 'config.json').is_file():
             raise ConfigError(
@@ -195,12 +195,18 @@ class TransformersEncoder:
                 f'sentence encoder "transformers:{folder}" needs torch and transformers: {error}'
             ) from error
         self._torch: Any = torch
-        self._tokens = transformers.AutoTokenizer.from_pretrained(
-            str(folder), local_files_only=True
-        )
-        self._model = transformers.AutoModel.from_pretrained(
-            str(folder), local_files_only=True
-        ).eval()
+        try:
+            self._tokens = transformers.AutoTokenizer.from_pretrained(
+                str(folder), local_files_only=True
+            )
+            self._model = transformers.AutoModel.from_pretrained(
+                str(folder), local_files_only=True
+            ).eval()
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            first = str(error).strip().split('\n')[0]
+            raise ConfigError(
+                f'sentence encoder "transformers:{folder}" cannot be loaded: {first}'
+            ) from error
         self._pooling = pooling
         self.name = f'transformers:{folder.name}'
         self.dimension = int(self._model.config.hidden_size)

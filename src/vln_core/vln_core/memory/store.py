@@ -149,7 +149,8 @@ class MemoryStore(MemoryState):
         Args:
             tform: (4, 4) new ``global_tform_odom``.
             moves_memory: Move all that was recorded with the old one by the same correction.
-                Places keep their ids and members either way.
+                Places keep their ids and members either way. Before the first waypoint of an
+                episode nothing moves: what a lifelong store knows came by another odometry.
 
         Raises:
             UpdateRefused: The transform is not finite or not rigid.
@@ -158,7 +159,7 @@ class MemoryStore(MemoryState):
         self._check_usable()
         correction = tform @ inverse(self.global_tform_odom)
         self.global_tform_odom = np.array(tform, dtype=np.float64)
-        if moves_memory and not np.allclose(correction, np.eye(4), atol=1e-9):
+        if moves_memory and self.waypoints and not np.allclose(correction, np.eye(4), atol=1e-9):
             self._move_everything(correction)
         self._save('correct', 'global_tform_odom')
 
