@@ -166,6 +166,9 @@ def test_watch_instruct_and_stop_in_motion(stack: Stack, at_rest: None, open_pag
 
     page.click('#release')
     assert eventually(lambda: stack.listener.safety.state == SafetyStatus.OK, 20.0)
+    page.click('summary:has-text("Earlier instructions")')
+    page.get_by_role('button', name=f'Use again: {INSTRUCTION}').click()
+    assert page.input_value('#instruct-text') == INSTRUCTION
 
 
 def test_approval_comes_before_motion(stack: Stack, at_rest: None, open_page: Any) -> None:
@@ -183,6 +186,11 @@ def test_approval_comes_before_motion(stack: Stack, at_rest: None, open_page: An
     assert not any(v or w for _, v, w in list(stack.listener.commands)[start:])
     page.click('#approve-yes')
     assert eventually(lambda: stack.listener.is_moving, 30.0)
+    page.click('#pause')
+    wait_for_text(page, '#state', 'paused')
+    assert eventually(lambda: not stack.listener.is_moving, 2.0), 'a pause ends the motion'
+    page.click('#pause')
+    assert eventually(lambda: stack.listener.is_moving, 60.0), 'what was left of it is finished'
     page.click('#cancel')
     wait_for_text(page, '#state', 'ended')
     page.uncheck('#approval')
