@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `./vln demo` sets the robot to do."""
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -55,3 +57,22 @@ def test_a_second_stack_in_the_domain_is_not_instructed(scene, monkeypatch, caps
     assert demo.main(['--out', str(scene / 'out')]) == 2
     assert 'a stack runs already in ROS domain 77' in capsys.readouterr().out
     assert not (scene / 'out').exists()
+
+
+def test_the_result_has_the_promised_keys_and_is_valid_json():
+    task = demo.Task('Go to the sofa.', (0.0, 0.0, 0.0), (1.0, 1.0))
+    result = SimpleNamespace(is_verified=True, num_decisions=4, error_msg='verified stop')
+    recording = SimpleNamespace(result=result, num_collisions=1, seconds=12.34)
+    rows = [demo._row(task, recording, distance) for distance in (1.23456, 3.1, float('inf'))]
+    rows.append(demo._row(task, recording, None))
+    keys = ['instruction', 'success', 'distance_m', 'decisions', 'collisions', 'seconds', 'reason']
+    assert [list(row) for row in rows] == [keys] * 4
+    assert [row['success'] for row in rows] == [True, False, False, True]
+    assert [row['distance_m'] for row in rows] == [1.235, 3.1, None, None]
+    options = SimpleNamespace(sim='raycast', seed=7)
+    summary = demo._summary(options, Path('apartment_7'), rows, 99.96)
+    text = json.dumps(summary, allow_nan=False)
+    assert list(json.loads(text)) == [
+        'sim', 'scene', 'seed', 'successes', 'collisions', 'seconds', 'episodes',
+    ]  # fmt: skip
+    assert (summary['successes'], summary['collisions'], summary['seconds']) == (2, 4, 100.0)
