@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""However the safety process is told to end, its last word to the base is zero."""
+"""However the safety process is told to end or to rest, its last word to the base is zero."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import time
 
 import pytest
 import rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from scripted_robot import Process, ScriptedRobot, wait_until
 
 # Longer time-outs than on a robot, so that a loaded machine does not look like a fault.
@@ -34,6 +36,39 @@ def test_signals_end_in_zero(number: signal.Signals) -> None:
         assert 'Traceback' not in output
         assert wait_until(lambda: robot.velocity() == (0.0, 0.0), 5.0)
         assert robot.first_zero_after(sent) - sent < 1.0
+    finally:
+        process.end()
+        robot.close()
+        rclpy.try_shutdown()
+
+
+def test_deactivated_it_lets_nothing_move() -> None:
+    rclpy.init()
+    robot = ScriptedRobot()
+    process = Process('vln_nodes.safety_node', [*ARGUMENTS, '-p', 'managed:=true'])
+    client = robot.node.create_client(ChangeState, 'safety/change_state')
+
+    def change(transition: int) -> None:
+        request = ChangeState.Request(transition=Transition(id=transition))
+        future = client.call_async(request)
+        assert wait_until(future.done, 20.0) and future.result().success
+
+    try:
+        assert client.wait_for_service(60.0)
+        robot.command = (0.2, 0.0, False)
+        time.sleep(3.0)  # longer than it looks for another stack
+        assert robot.velocity() == (0.0, 0.0)
+        change(Transition.TRANSITION_CONFIGURE)
+        for _ in range(2):
+            change(Transition.TRANSITION_ACTIVATE)
+            assert wait_until(lambda: robot.velocity()[0] > 0.19, 30.0), robot.status.message
+            sent = time.monotonic()
+            change(Transition.TRANSITION_DEACTIVATE)
+            assert wait_until(lambda: robot.velocity() == (0.0, 0.0), 5.0)
+            assert robot.first_zero_after(sent) - sent < 1.0
+            time.sleep(0.5)
+            assert robot.velocity() == (0.0, 0.0), 'it stays still'
+            assert wait_until(lambda: robot.status.message == 'not activated', 5.0)
     finally:
         process.end()
         robot.close()

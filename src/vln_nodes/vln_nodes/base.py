@@ -74,6 +74,11 @@ class StackNode(LifecycleNodeMixin, Node):
         self._health_publisher = self.create_publisher(DiagnosticArray, 'diagnostics', qos.EVENTS)
         self._health_timer = self.create_timer(1.0, self._publish_health, clock=STEADY)
 
+    @property
+    def is_active(self) -> bool:
+        """Whether this node may act: unmanaged ones always, others while they are activated."""
+        return not self.is_managed or self._heartbeat.is_enabled
+
     def create_publisher(self, *args: Any, **kwargs: Any) -> Publisher:
         """Create a publisher without QoS events, each of which costs time in every wait."""
         kwargs.setdefault(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from vln_core.control.motion import MotionConfig, MotionController
 from vln_core.geometry.camera import PinholeCamera
@@ -76,6 +77,8 @@ class ControllerNode(StackNode):
     def _not_ready(self) -> MotionOutcome | None:
         """Return why no goal can start now; None if one can."""
         status = self._safety
+        if not self.is_active:
+            return MotionOutcome(MotionCode.NOT_READY, 'the controller is not activated')
         if status is not None and status.state == SafetyStatus.EMERGENCY_STOP:
             return MotionOutcome(MotionCode.EMERGENCY_STOP, status.message)
         if status is None or status.state == SafetyStatus.STARTING:
@@ -110,6 +113,11 @@ class ControllerNode(StackNode):
             goal='active' if self._loop.job else 'none',
         )
         self._topics.show_grid(self._loop.controller.grid)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """End the goal: the robot is told to stand before the heartbeats end."""
+        self._loop.abort(MotionCode.CANCELLED, 'the controller was deactivated')
+        return super().on_deactivate(state)
 
     def close(self) -> None:
         """Ask for zero velocity, end the goal and the worker."""

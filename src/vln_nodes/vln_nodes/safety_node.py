@@ -16,6 +16,7 @@ from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
 from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
@@ -143,6 +144,8 @@ class SafetyNode(StackNode):
         decision = self.gate.decide(now)
         if now - self._started < SOLITUDE:
             decision = SafetyDecision(0.0, 0.0, SafetyState.STARTING, 'starting', True, '')
+        elif not self.is_active:
+            decision = SafetyDecision(0.0, 0.0, SafetyState.STARTING, 'not activated', True, '')
         self.send(self.get_clock().now().nanoseconds, decision.v, decision.w)
         self.show(decision.state, decision.message, decision.source, (decision.v, decision.w))
 
@@ -159,14 +162,14 @@ class SafetyNode(StackNode):
     # -- outputs --------------------------------------------------------------------------------
 
     def send(self, stamp: int, v: float, w: float) -> None:
-        """Publish a velocity, m/s and rad/s; zero once the end began."""
+        """Publish a velocity, m/s and rad/s; zero once the end began, and while not active."""
         message = TwistStamped() if self._config.enable_stamped_cmd_vel else Twist()
         twist = message.twist if self._config.enable_stamped_cmd_vel else message
         if self._config.enable_stamped_cmd_vel:
             message.header.stamp = conversions.stamp_msg(stamp)
             message.header.frame_id = self._config.base_frame
         with self._lock:
-            if not self._is_ending:
+            if not self._is_ending and self.is_active:
                 twist.linear.x, twist.angular.z = float(v), float(w)
             self._cmd_vel.publish(message)
 
@@ -186,10 +189,19 @@ class SafetyNode(StackNode):
         if is_change:
             self.get_logger().info(f'{SafetyState(int(state)).name}: {text}')
 
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Zero at once, and until the node is activated again."""
+        result = super().on_deactivate(state)
+        self._send_zero()
+        return result
+
     def halt(self) -> None:
         """Zero, now and from now on; called in the thread that took the signal."""
-        tick = None if self._lockstep is None else self._lockstep.last
         self._is_ending = True
+        self._send_zero()
+
+    def _send_zero(self) -> None:
+        tick = None if self._lockstep is None else self._lockstep.last
         self.send(tick or self.get_clock().now().nanoseconds, 0.0, 0.0)
 
     def close(self) -> None:
