@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_CHARACTERS = 200_000
+# What is left of a reply without its reasoning; far more than the longest record.
+_MAX_ANSWER = 24_000
 _MAX_OBJECTS = 32
+_MAX_FENCES = 8
+# No reply needs more: each bounds what nonsense can cost.
+_MAX_STARTS = 64
+_MAX_DEPTH = 32
+_MAX_ENDS = 40
 _REASONING = re.compile(
-    r'<(think|thinking|reasoning|thought|scratchpad)\b[^>]*>.*?</\1\s*>', re.DOTALL | re.IGNORECASE
-)
-_OPEN_REASONING = re.compile(
-    r'^.*</(?:think|thinking|reasoning|thought|scratchpad)\s*>', re.DOTALL | re.IGNORECASE
+    r'<(/?)(?:think|thinking|reasoning|thought|scratchpad)\b[^<>]*>', re.IGNORECASE
 )
 _FENCE = re.compile(r'```[a-zA-Z0-9_-]*\s*\n?(.*?)(?:```|\Z)', re.DOTALL)
 _QUOTES = str.maketrans({'“': '"', '”': '"', '„': '"', '’': "'", '‘': "'"})
@@ -40,23 +44,44 @@ class LooseObject:
 def find_objects(text: str) -> list[LooseObject]:
     """Return every JSON object of a text, in order; [] if there is none.
 
-    Reasoning blocks are skipped; fences, prose around it, doubled braces, comments, trailing
-    commas, single quotes, Python constants, bare keys and a missing end are understood.
+    Reasoning blocks are skipped, also one that broke off; fences, prose around it, doubled
+    braces, comments, trailing commas, single quotes, Python constants, bare keys and a missing
+    end are understood.
     """
-    plain = _REASONING.sub(' ', text[:MAX_CHARACTERS])
-    plain = _OPEN_REASONING.sub(' ', plain)
-    fenced = [m.group(1) for m in _FENCE.finditer(plain)]
-    for source in (*fenced, plain) if fenced else (plain,):
-        found = _objects_in(source)
-        if found:
-            return found
-    return []
+    plain = _without_reasoning(text[-MAX_CHARACTERS:]).strip()
+    found = _objects_of(plain[-_MAX_ANSWER:])
+    if not found and len(plain) > _MAX_ANSWER:
+        found = _objects_of(plain[:_MAX_ANSWER])
+    return found
+
+
+def _without_reasoning(text: str) -> str:
+    """Return the text outside reasoning blocks; one may lack its begin, or its end."""
+    kept: list[str] = []
+    start, is_open = 0, False
+    for tag in _REASONING.finditer(text):
+        if not tag.group(1):
+            if not is_open:
+                kept.append(text[start : tag.start()])
+            is_open = True
+            continue
+        if not is_open:
+            kept.clear()  # it began before the reply did
+        start, is_open = tag.end(), False
+    return ' '.join(kept if is_open else [*kept, text[start:]])
+
+
+def _objects_of(answer: str) -> list[LooseObject]:
+    fenced = [m.group(1) for m in _FENCE.finditer(answer)][-_MAX_FENCES:]
+    return [f for source in fenced for f in _objects_in(source)] or _objects_in(answer)
 
 
 def _objects_in(text: str) -> list[LooseObject]:
     found: list[LooseObject] = []
     position = 0
-    while len(found) < _MAX_OBJECTS:
+    for _ in range(_MAX_STARTS):
+        if len(found) == _MAX_OBJECTS:
+            break
         start = text.find('{', position)
         if start < 0:
             return found
@@ -186,12 +211,14 @@ def _read_cut(text: str) -> LooseObject | None:
             quote = char
         elif char in '{[':
             stack.append(char)
+            if len(stack) > _MAX_DEPTH:
+                return None
             commas.append((index + 1, tuple(stack)))
         elif char in '}]' and stack:
             stack.pop()
         elif char == ',' and stack:
             commas.append((index, tuple(stack)))
-    for index, open_brackets in reversed(commas[-200:]):
+    for index, open_brackets in reversed(commas[-_MAX_ENDS:]):
         closing = ''.join('}' if b == '{' else ']' for b in reversed(open_brackets))
         value = _read(text[:index] + closing)
         if value is not None:

@@ -182,8 +182,10 @@ def make_action(name: str, members: Mapping[str, Any]) -> Go | MoveTo | Goto | B
 
 def _coerce(field: str, value: Any) -> Any:
     if field in ('view', 'waypoint', 'object_id'):
+        if isinstance(value, bool):
+            return str(value)  # pydantic would take true for 1
         if isinstance(value, str):
-            match = re.fullmatch(r'\D*(\d+)\D*', value.strip())
+            match = re.fullmatch(r'[^\d-]*(\d{1,9})\D*', value.strip())
             return int(match.group(1)) if match else value
         if isinstance(value, float) and value.is_integer():
             return int(value)
