@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from control_world import BoxWorld, Driver, wall_ring
 
+from vln_core.control import replanning
 from vln_core.control.follower import FollowerConfig, RateLimiter
 from vln_core.control.motion import MotionConfig
 from vln_core.outcome import MotionCode
@@ -104,6 +105,33 @@ def test_an_obstacle_that_steps_into_the_way_is_not_touched() -> None:
     driver.on_tick = appear
     outcome = to_point(driver, (0.8, 0.0, 0.0))
     assert outcome.code is MotionCode.BLOCKED
+    assert driver.world.num_contacts == 0
+
+
+def test_replans_five_times_a_second_and_at_once_when_the_way_is_blocked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = Driver(BoxWorld(ROOM, (-2.0, 0.0, 0.0)))
+    replan, ticks, appeared = replanning.replan, [], []
+
+    def noted(*arguments: object) -> object:
+        ticks.append(driver.tick)
+        return replan(*arguments)
+
+    def appear(driver: Driver) -> None:
+        # Just after a replan; the next picture comes one tick later.
+        if driver.world.pose[0] > -1.2 and not appeared and driver.tick % 4 == 1:
+            appeared.append(driver.tick)
+            x = driver.world.pose[0] + 1.2
+            driver.world.boxes.append((np.array([x, -0.2, 0.0]), np.array([x + 0.1, 0.2, 1.0])))
+
+    monkeypatch.setattr(replanning, 'replan', noted)
+    driver.on_tick = appear
+    to_point(driver, (0.8, 0.0, 0.0))
+    before = [tick for tick in ticks if tick < appeared[0]]
+    assert set(np.diff(before)) == {4}, 'every fourth of 20 Hz is 5 Hz'
+    after = next(tick for tick in ticks if tick > appeared[0])
+    assert after == appeared[0] + 1, 'with the picture that shows it'
     assert driver.world.num_contacts == 0
 
 

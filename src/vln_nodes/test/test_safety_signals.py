@@ -9,9 +9,12 @@ import time
 
 import pytest
 import rclpy
+from geometry_msgs.msg import Twist
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from scripted_robot import Process, ScriptedRobot, wait_until
+
+from vln_nodes import qos
 
 # Longer time-outs than on a robot, so that a loaded machine does not look like a fault.
 TIMEOUT, NODE_TIMEOUT = 0.8, 2.0
@@ -69,6 +72,29 @@ def test_deactivated_it_lets_nothing_move() -> None:
             time.sleep(0.5)
             assert robot.velocity() == (0.0, 0.0), 'it stays still'
             assert wait_until(lambda: robot.status.message == 'not activated', 5.0)
+    finally:
+        process.end()
+        robot.close()
+        rclpy.try_shutdown()
+
+
+def test_a_base_without_stamps_gets_twist() -> None:
+    rclpy.init()
+    robot = ScriptedRobot()
+    heard: list[Twist] = []
+    robot.node.create_subscription(Twist, 'base/cmd_vel', heard.append, qos.COMMAND)
+    process = Process(
+        'vln_nodes.safety_node',
+        [*ARGUMENTS, '-p', 'enable_stamped_cmd_vel:=false', '-r', 'cmd_vel:=base/cmd_vel'],
+    )
+    try:
+        robot.command = (0.2, 0.1, False)
+        assert wait_until(lambda: bool(heard) and heard[-1].linear.x > 0.19, 60.0)
+        assert wait_until(lambda: abs(heard[-1].angular.z - 0.1) < 1e-6, 5.0)
+        assert not robot.received, 'nothing with a stamp beside it'
+        code, output = process.end()
+        assert code == 0, output
+        assert wait_until(lambda: heard[-1] == Twist(), 5.0)
     finally:
         process.end()
         robot.close()
