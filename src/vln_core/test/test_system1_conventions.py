@@ -120,3 +120,10 @@ def test_other_forms(text: str, is_point: bool, numbers: tuple) -> None:
 @pytest.mark.parametrize('text', ['', 'I like doors.', '{"bbox_2d": [1, 2]}', '{"a": {', '[1, 2'])
 def test_garbage_is_no_answer(text: str) -> None:
     assert parse_answer(text, is_point=False) is None
+
+
+def test_boxes_of_the_reasoning_are_none() -> None:
+    text = '<think>the box [1, 2, 3, 4] is the table</think>{"bbox_2d": [5, 6, 7, 8]}'
+    answer = parse_answer(text, is_point=False)
+    assert answer is not None and answer.numbers == (5, 6, 7, 8)
+    assert parse_answer('<think>the box [1, 2, 3, 4] may be', is_point=False) is None

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from vln_core.system2.loose_json import without_reasoning
+
 _NUMBER = r'[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?'
 _ARRAY = re.compile(rf'[\[(<{{]\s*({_NUMBER}(?:\s*,\s*{_NUMBER})+)\s*[\])>}}]')
 _POINT_TAG = re.compile(rf'<point[^>]*\bx\d*\s*=\s*"({_NUMBER})"[^>]*\by\d*\s*=\s*"({_NUMBER})"')
@@ -20,6 +22,7 @@ _REFUSALS = re.compile(
     r'\b',
     re.IGNORECASE,
 )
+_MAX_ANSWER = 4_000  # characters; a box is short
 _BOX_KEYS = ('bbox_2d', 'box_2d', 'bbox', 'box', 'bounding_box', 'coordinates')
 _POINT_KEYS = ('point_2d', 'point', 'pixel')
 _SCORE_KEYS = ('confidence', 'score', 'probability')
@@ -42,10 +45,11 @@ def parse_answer(text: str, *, is_point: bool) -> Answer | None:
     """Read a box (4 numbers) or a point (2 numbers); None where the text holds neither.
 
     Understands JSON objects and lists (also in code fences and with text around), tagged points,
-    ``(x1, y1), (x2, y2)`` and bare arrays. An empty list, ``null`` or a sentence that the target
-    is not visible is the answer "not there".
+    ``(x1, y1), (x2, y2)`` and bare arrays; reasoning blocks are skipped. An empty list, ``null``
+    or a sentence that the target is not visible is the answer "not there".
     """
     wanted = 2 if is_point else 4
+    text = without_reasoning(text)[-_MAX_ANSWER:]
     for value in _json_values(text):
         found = _from_json(value, wanted)
         if found is not None:
@@ -71,9 +75,11 @@ def _json_values(text: str) -> list[Any]:
             break
         try:
             value, end = decoder.raw_decode(text, min(starts))
-        except (ValueError, RecursionError):
+        except ValueError:
             at = min(starts) + 1
             continue
+        except RecursionError:
+            break
         values.append(value)
         at = end
     return values

@@ -48,17 +48,18 @@ def find_objects(text: str) -> list[LooseObject]:
     braces, comments, trailing commas, single quotes, Python constants, bare keys and a missing
     end are understood.
     """
-    plain = _without_reasoning(text[-MAX_CHARACTERS:]).strip()
+    plain = without_reasoning(text)
     found = _objects_of(plain[-_MAX_ANSWER:])
     if not found and len(plain) > _MAX_ANSWER:
         found = _objects_of(plain[:_MAX_ANSWER])
     return found
 
 
-def _without_reasoning(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """Return the text outside reasoning blocks; one may lack its begin, or its end."""
     kept: list[str] = []
     start, is_open = 0, False
+    text = text[-MAX_CHARACTERS:]
     for tag in _REASONING.finditer(text):
         if not tag.group(1):
             if not is_open:
@@ -68,7 +69,7 @@ def _without_reasoning(text: str) -> str:
         if not is_open:
             kept.clear()  # it began before the reply did
         start, is_open = tag.end(), False
-    return ' '.join(kept if is_open else [*kept, text[start:]])
+    return ' '.join(kept if is_open else [*kept, text[start:]]).strip()
 
 
 def _objects_of(answer: str) -> list[LooseObject]:
