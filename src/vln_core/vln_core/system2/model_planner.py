@@ -18,13 +18,20 @@ from vln_core.system2.loose_json import find_objects
 from vln_core.system2.messages import ChatModel, Message, Picture, Reply, ToolCall
 from vln_core.system2.model_errors import BudgetSpent
 from vln_core.system2.parsing import parse_record
-from vln_core.system2.prompting import PromptLibrary, bearing_words, check_size, values_of
+from vln_core.system2.prompting import (
+    PromptLibrary,
+    bearing_words,
+    check_size,
+    fenced,
+    values_of,
+)
 from vln_core.system2.record import DecisionRecord, Goto, ProgressUpdate, Stop, WorldNotes
 from vln_core.system2.schema import mcgpt_schema, record_schema
 from vln_core.system2.validation import validate
 
 _logger = logging.getLogger(__name__)
 MODES = ('ham', 'agentic', 'mcgpt', 'fused')
+_MAX_REASON = 1000  # characters of a reason or a tool's answer
 
 
 class Demonstrations(Protocol):
@@ -253,7 +260,7 @@ class ModelPlanner:
         is_native = bool(reply.tool_calls)
         messages.append(Message('assistant', reply.text, tool_calls=wanted if is_native else ()))
         for call, answer in answers:
-            text = f'<data>\n{answer.text}\n</data>'
+            text = f'<data>\n{fenced(answer.text, _MAX_REASON)}\n</data>'
             if is_native:
                 messages.append(Message('tool', text, tool_call_id=call.id))
             else:
@@ -276,7 +283,9 @@ class ModelPlanner:
 
     def _send_back(self, messages: list[Message], reply: Reply, error: Exception) -> None:
         messages.append(Message('assistant', reply.text[:2000] or '(empty)'))
-        messages.append(Message('user', self._library.render('repair.j2', error=str(error))))
+        # The reason may name things of the scene.
+        why = fenced(str(error), _MAX_REASON)
+        messages.append(Message('user', self._library.render('repair.j2', error=why)))
 
 
 def _read_mcgpt(text: str, context: PlanningContext) -> DecisionRecord:
