@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import SetBool, Trigger
 
@@ -103,11 +104,19 @@ def test_order_loss_return_and_giving_up(graph: Graph) -> None:
     )
     is_active = watcher.create_client(Trigger, 'lifecycle_manager/is_active')
     manage = watcher.create_client(SetBool, 'lifecycle_manager/manage_nodes')
+    said: dict[str, str] = {}
+    watcher.create_subscription(
+        DiagnosticArray,
+        'diagnostics',
+        lambda message: said.update({s.name: s.message for s in message.status}),
+        qos.EVENTS,
+    )
     graph.add(watcher)
     for name in reversed(NAMES):  # the order of appearing does not matter
         graph.add(Managed(name, graph.log))
     time.sleep(0.5)
     assert not heard & set(NAMES)  # nobody sends heartbeats before it is active
+    wait_for(lambda: [said.get(f'/{name}') for name in NAMES] == ['not activated'] * 3)
     manager = LifecycleManager()
     graph.add(manager)
 
@@ -120,6 +129,7 @@ def test_order_loss_return_and_giving_up(graph: Graph) -> None:
     wait_for(lambda: ask(is_active, Trigger.Request()).success)
     assert graph.log == ['+alpha', '+beta', '+gamma']
     assert set(NAMES) <= heard
+    wait_for(lambda: [said.get(f'/{name}') for name in NAMES] == ['ok'] * 3)
 
     graph.end('beta')  # its process died, and the launch starts it again
     time.sleep(1.5)

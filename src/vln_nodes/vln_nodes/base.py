@@ -32,6 +32,8 @@ from vln_nodes.meters import Meters
 _MANAGED = ParameterDescriptor(
     description='Whether a lifecycle manager configures and activates this node.', read_only=True
 )
+# What a node says that has not said anything: it waits for whoever activates it.
+_UNSAID = 'not activated'
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 
 
@@ -69,7 +71,7 @@ class StackNode(LifecycleNodeMixin, Node):
             LifecycleNodeMixin.__init__(self)
         self._told: dict[str, str] = {}
         self._health = DiagnosticStatus(
-            name=self.get_fully_qualified_name(), hardware_id='none', message='starting'
+            name=self.get_fully_qualified_name(), hardware_id='none', message=_UNSAID
         )
         self._health_publisher = self.create_publisher(DiagnosticArray, 'diagnostics', qos.EVENTS)
         self._health_timer = self.create_timer(1.0, self._publish_health, clock=STEADY)
@@ -122,6 +124,8 @@ class StackNode(LifecycleNodeMixin, Node):
             self._told = {key: str(value) for key, value in values.items()}
 
     def _publish_health(self) -> None:
+        if self._health.message in (_UNSAID, 'ok'):
+            self._health.message = 'ok' if self.is_active else _UNSAID
         shown = {**self._told, **self.meters.values()}
         self._health.values = [KeyValue(key=key, value=value) for key, value in shown.items()]
         message = DiagnosticArray(status=[self._health])

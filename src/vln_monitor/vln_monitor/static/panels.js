@@ -78,7 +78,7 @@ export function showHealth(nodes) {
     const isBad = ['error', 'silent', 'absent'].includes(node.state);
     item.querySelector('.dot').className = `dot ${node.state === 'ok' ? 'ok' : isBad ? 'error' : 'warn'}`;
     const age = node.age ? ` for ${node.age} s` : '';
-    const told = node.text && !['ok', 'starting'].includes(node.text) && node.state !== 'absent' ? `: ${node.text}` : '';
+    const told = node.text && node.text !== 'ok' && node.state !== 'absent' ? `: ${node.text}` : '';
     item.querySelector('.quiet').textContent = `${WORDS[node.state] ?? node.state}${age}${told}`;
     const rows = Object.entries(node.values).flatMap(([key, value]) => [element('dt', '', key), element('dd', '', value || '–')]);
     item.querySelector('dl').replaceChildren(...rows);
