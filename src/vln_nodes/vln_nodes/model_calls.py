@@ -42,13 +42,13 @@ class PublishedTranscript(Transcript):
             'messages': [
                 {
                     'role': message.role,
-                    'text': redact(message.text),
+                    'text': redact(message.text, self._secrets),
                     'pictures': [{'caption': picture.caption} for picture in message.pictures],
                 }
                 for message in messages
             ],
             'reply': None if reply is None else self._reply(reply),
-            'error': redact(error),
+            'error': redact(error, self._secrets),
         }
         self._number += 1
         self._publish(json.dumps(entry, ensure_ascii=False))

@@ -150,7 +150,10 @@ class ModelClient:
                 is_transient=True,
             )
         if self._sdk is None:
-            self._sdk = make_sdk(self.profile, self._find_key())
+            key = self._find_key()
+            if self._transcript is not None:
+                self._transcript.hide(key)
+            self._sdk = make_sdk(self.profile, key)
         started = self._clock()
         self.usage.calls += 1
         try:

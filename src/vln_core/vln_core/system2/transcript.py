@@ -53,6 +53,10 @@ class Transcript:
         self._size_px = picture_size_px
         self._count = 0
 
+    def hide(self, secret: str) -> None:
+        """Keep a secret out of all that follows."""
+        self._secrets = (*self._secrets, secret)
+
     def add(self, messages: list[Message], reply: Reply | None, error: str = '') -> None:
         """Store one exchange with its reply, or with why there is none."""
         self._folder.mkdir(parents=True, exist_ok=True)

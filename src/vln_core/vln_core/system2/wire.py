@@ -14,6 +14,7 @@ from vln_core.system2.messages import Message, Reply, ToolCall, ToolSpec
 from vln_core.system2.model_errors import ModelError
 from vln_core.system2.model_profile import ModelProfile
 from vln_core.system2.pictures import data_url, jpeg
+from vln_core.system2.transcript import redact
 
 # What an endpoint without a feature says about it; the request is repeated without.
 _FEATURES = {
@@ -134,7 +135,8 @@ def send(sdk: Any, arguments: dict[str, Any], keep_going: Callable[[], bool]) ->
     except ModelError:
         raise
     except Exception as error:
-        raise translate(error) from error
+        # Some endpoints echo the key that they refuse.
+        raise translate(error, sdk.api_key) from error
 
 
 def _read(answer: Any) -> Reply:
@@ -229,16 +231,16 @@ def unsupported_feature(error: ModelError, dropped: set[str], used: dict[str, An
     return ''
 
 
-def translate(error: Exception) -> ModelError:
-    """Return the ModelError for an exception of the SDK or of the transport."""
+def translate(error: Exception, key: str = '') -> ModelError:
+    """Return the ModelError, without the key, for an exception of the SDK or the transport."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):
         return ModelError('timeout', 'the model endpoint stayed silent', is_transient=True)
     if isinstance(error, openai.APIStatusError):
-        return _translate_status(error)
+        return _translate_status(error, key)
     if isinstance(error, openai.APIConnectionError):
-        why = str(error.__cause__ or error)[:150]
+        why = redact(str(error.__cause__ or error), (key,))[:150]
         return ModelError(
             'connection', f'no connection to the model endpoint: {why}', is_transient=True
         )
@@ -247,17 +249,19 @@ def translate(error: Exception) -> ModelError:
         return ModelError('timeout', 'the model endpoint stayed silent', is_transient=True)
     if isinstance(error, (ValueError, openai.APIResponseValidationError)):
         return ModelError(
-            'html', f'the model endpoint sent no JSON: {str(error)[:120]}', is_transient=True
+            'html',
+            f'the model endpoint sent no JSON: {redact(str(error), (key,))[:120]}',
+            is_transient=True,
         )
     return ModelError(
         'connection', f'the connection to the model broke: {type(error).__name__}: '
-        f'{str(error)[:120]}', is_transient=True,
+        f'{redact(str(error), (key,))[:120]}', is_transient=True,
     )  # fmt: skip
 
 
-def _translate_status(error: Any) -> ModelError:
+def _translate_status(error: Any, key: str) -> ModelError:
     status = error.status_code
-    detail = str(getattr(error, 'message', error))[:300]
+    detail = redact(str(getattr(error, 'message', error)), (key,))[:300]
     if detail.lstrip().lower().startswith(('<!doctype', '<html')):
         detail = 'an HTML page'
     wait = _retry_after(error.response.headers)
