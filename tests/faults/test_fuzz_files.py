@@ -9,7 +9,7 @@ import json
 import sqlite3
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from mutations import FEW, spoiled
 
 from vln_core.context import ClauseKind, ProgressItem
@@ -167,6 +167,7 @@ def test_a_launch_file_cannot_blow_up_or_read_files(tmp_path):
 
 
 @FEW
+@example(data=b'\x89')
 @given(spoiled(b'\x89MCAP0\r\n' + bytes(range(200)) + b'\x89MCAP0\r\n'))
 def test_bags(tmp_path_factory, data):
     reader = pytest.importorskip('vln_nodes.bag_reader')

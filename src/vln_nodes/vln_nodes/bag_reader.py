@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,7 @@ class Bag:
             with file.open('rb') as stream:
                 try:
                     yield from StreamReader(stream).records
-                except (McapError, EOFError, ValueError) as error:
+                except (McapError, EOFError, ValueError, struct.error) as error:
                     _logger.warning('%s ends early (%r): its writer did not close it', file, error)
 
 

@@ -33,6 +33,13 @@ def context():
         ("$(var missing '')", ''),
         ('$(var missing "<$(var name)>")', '<x y>'),
         ('$(var $(var missing name))', 'x y'),
+        ('5$ $0 a$b', '5$ $0 a$b'),
+        ("$(var missing '$0 $1')", '$0 $1'),
+        (r'$(var missing \$\(a\))', '$(a)'),
+        (r'$(env NOT_SET/\$\(a asd\\\)) 10)', r'asd\) 10)'),
+        # In quotes the arguments of a substitution have no quotes of their own.
+        ("""$(var missing "<$(var gone 'a')>")""", "<'a'>"),
+        (r'$(var missing "$(var gone \"a\")$(var name)")', '"a"x y'),
         ('$(env HOME)/x', '/home/ada/x'),
         ('$(env NOT_SET none)', 'none'),
         ('[$(optenv NOT_SET)]', '[]'),
@@ -81,7 +88,11 @@ def test_values(context, text, expected):
         ('$(var name', "'$(' is not closed"),
         ("$(var 'name)", 'is not closed'),
         ('$()', 'no function name'),
-        ('5$', "a lone '$'"),
+        ("$(var 'a'b)", "unexpected 'b' after '$(var ...'"),
+        ("$(var a'b')", "unexpected ''' after '$(var ...'"),
+        ('$(var a(b))', "unexpected '('"),
+        ('$(var name )', 'a space too much'),
+        ('$(var  name)', 'a space too much'),
     ],
 )
 def test_errors(context, text, problem):
