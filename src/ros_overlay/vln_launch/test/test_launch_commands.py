@@ -181,6 +181,28 @@ def test_groups_limit_what_is_set_inside(package, write, tmp_path):
     assert leaked == ['echo', 'leaks']
 
 
+def test_a_group_that_forwards_nothing_keeps_what_it_names(package, write):
+    path = write(
+        """
+        <let name="foo" value="FOO"/>
+        <let name="bar" value="BAR"/>
+        <set_env name="V" value="set"/>
+        <push_ros_namespace namespace="robot"/>
+        <group scoped="True" forwarding="False">
+          <keep name="bar" value="$(var bar)"/>
+          <keep name="baz" value="BAZ"/>
+          <node pkg="demo" exec="talker" args="$(var foo none) $(var bar) $(var baz)"/>
+        </group>
+        <executable cmd="x $(var foo) $(var bar) $(var baz gone)"/>
+        """
+    )
+    inside, outside = resolve(path, {}, {'V': 'first'})
+    assert inside.arguments[1:] == ['none', 'BAR', 'BAZ', '--ros-args']
+    assert inside.environment == {'V': 'first'}
+    assert outside.arguments == ['x', 'FOO', 'BAR', 'gone']
+    assert outside.environment == {'V': 'set'}
+
+
 def test_conditions(write, tmp_path):
     path = write(
         """

@@ -204,6 +204,21 @@ def test_output_is_prefixed_and_logged(launch, tmp_path):
     assert '[worker-2] quiet' in log.read_text()
 
 
+def test_a_terminal_is_emulated_where_wanted(launch):
+    code = "import sys; print(sys.stdout.isatty(), flush=True); print('bad', file=sys.stderr)"
+    quoted = code.replace("'", '&quot;')
+    runner = launch(
+        f"""
+        <executable cmd="PYTHON -c '{quoted}'" output="screen" emulate_tty="true" name="with"/>
+        <executable cmd="PYTHON -c '{quoted}'" output="screen" name="without"/>
+        """
+    )
+    assert runner.process.wait(20) == 0
+    lines = runner.text().splitlines()
+    for line in ('[with-1] True', '[with-1] bad', '[without-2] False', '[without-2] bad'):
+        assert line in lines
+
+
 def test_lines_come_while_the_process_runs(launch):
     runner = launch(
         """

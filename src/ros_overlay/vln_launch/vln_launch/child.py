@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -73,10 +74,14 @@ class Stream:
             data = os.read(self.pipe.fileno(), 65536)
         except BlockingIOError:
             return []
+        except OSError:  # how a terminal whose other end was closed says that it is at its end
+            return None
         if not data:
             return None
         self.is_dry = False
         *lines, self.rest = (self.rest + data).split(b'\n')
+        if self.child.plan.emulate_tty:  # a terminal ends lines in its own way
+            return [line.removesuffix(b'\r') for line in lines]
         return lines
 
 
@@ -87,6 +92,8 @@ class Child:
     plan: ProcessPlan
     command: list[str]
     process: subprocess.Popen | None = None
+    outputs: list[IO[bytes]] = field(default_factory=list)
+    """Where its standard output and its standard error can be read."""
     restarts: int = 0
     restart_at: float | None = None
     """Steady time at which to start it again, while it waits for that."""
@@ -109,6 +116,8 @@ class Child:
         if not wanted():
             return
         shell = self.plan.shell
+        # A program that believes to write to a terminal writes line by line, and in colours.
+        ends = [pty.openpty() for _ in range(2)] if self.plan.emulate_tty else []
         self.process = subprocess.Popen(
             ' '.join(self.command) if shell else self.command,
             shell=shell,
@@ -116,11 +125,16 @@ class Child:
             # Without it a Python child keeps its prints to itself until it ends.
             env={'PYTHONUNBUFFERED': '1', **self.plan.environment},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=ends[0][1] if ends else subprocess.PIPE,
+            stderr=ends[1][1] if ends else subprocess.PIPE,
             start_new_session=True,
             preexec_fn=before_exec,  # noqa: PLW1509 (this process has one thread)
         )
+        self.outputs = [os.fdopen(master, 'rb', buffering=0) for master, _ in ends]
+        for _, slave in ends:
+            os.close(slave)
+        if self.process.stdout and self.process.stderr:
+            self.outputs = [self.process.stdout, self.process.stderr]
 
     @property
     def is_running(self) -> bool:

@@ -40,6 +40,7 @@ class ProcessPlan:
     """Full name of the node, where the launch file gives both parts of it."""
     output: str = 'log'
     shell: bool = False
+    emulate_tty: bool = False
     respawn: bool = False
     respawn_delay: float = 0.0
     respawn_max_retries: int = -1
@@ -183,6 +184,7 @@ def _plan(
         cwd=get('cwd'),
         output=output,
         shell=_truth(element, get, 'shell'),
+        emulate_tty=_truth(element, get, 'emulate_tty'),
         respawn=_truth(element, get, 'respawn'),
         respawn_delay=_number(element, get, 'respawn_delay') or 0.0,
         respawn_max_retries=max_retries,

@@ -21,6 +21,7 @@ class Context:
         self.file = file
         self.configurations: dict[str, str] = {}
         self.environment = dict(environment)
+        self._first_environment = dict(environment)
         self.namespace: str | None = None
         self.remaps: list[tuple[str, str]] = []
         self.parameters: list[tuple[str, str]] = []
@@ -45,6 +46,11 @@ class Context:
                 self.remaps,
                 self.parameters,
             ) = saved
+
+    def reset(self) -> None:
+        """Forget everything that was set, as at the start of the first file."""
+        self.configurations, self.environment = {}, dict(self._first_environment)
+        self.namespace, self.remaps, self.parameters = None, [], []
 
     @contextmanager
     def inside(self, file: Path) -> Iterator[None]:

@@ -46,6 +46,7 @@ class Rule:
 
 _PROCESS = (
     'cwd',
+    'emulate_tty',
     'launch-prefix',
     'name',
     'on_exit',
@@ -60,7 +61,7 @@ _PROCESS = (
 ACTIONS: dict[str, Rule] = {
     'arg': Rule(('name',), ('default', 'description'), ('choice',)),
     'executable': Rule(('cmd',), _PROCESS, ('env',)),
-    'group': Rule((), ('scoped',)),
+    'group': Rule((), ('scoped', 'forwarding'), ('keep',)),
     'include': Rule(('file',), (), ('arg',)),
     'let': Rule(('name', 'value')),
     'log': Rule(('message',)),
@@ -80,6 +81,7 @@ CONDITIONS = ('if', 'unless')
 PARTS: dict[str, Rule] = {
     'choice': Rule(('value',)),
     'env': Rule(('name', 'value')),
+    'keep': Rule(('name', 'value')),
     'param': Rule((), ('name', 'value', 'value-sep', 'type', 'from', 'allow_substs'), ('param',)),
     'remap': Rule(('from', 'to')),
 }
@@ -141,7 +143,7 @@ def _check_action(element: Element) -> None:
     rule = ACTIONS[element.tag]
     _check_attributes(element, rule)
     for child in element.children:
-        if element.tag == 'group':
+        if element.tag == 'group' and child.tag not in rule.children:
             _check_action(child)
         else:
             _check_part(child, element, rule)

@@ -245,13 +245,21 @@ class _Resolver:
             )
 
     def _group(self, element: Element, depth: int) -> None:
-        scoped = self._get(element, 'scoped') if 'scoped' in element.attributes else 'true'
-        try:
-            is_scoped = truth(scoped)
-        except SubstitutionError as error:
-            element.fail(f"attribute 'scoped': {error}")
+        is_scoped = self._truth(element, 'scoped')
+        is_forwarding = self._truth(element, 'forwarding')
+        kept = [(self._get(k, 'name'), self._get(k, 'value')) for k in element.named('keep')]
+        actions = [child for child in element.children if child.tag != 'keep']
         with self.context.scope() if is_scoped else nullcontext():
-            self._run_all(element.children, depth)
+            if is_scoped and not is_forwarding:
+                self.context.reset()
+            self.context.configurations.update(kept)
+            self._run_all(actions, depth)
+
+    def _truth(self, element: Element, name: str) -> bool:
+        try:
+            return name not in element.attributes or truth(self._get(element, name))
+        except SubstitutionError as error:
+            element.fail(f"attribute '{name}': {error}")
 
     def _include(self, element: Element, depth: int) -> None:
         path = Path(self._get(element, 'file'))

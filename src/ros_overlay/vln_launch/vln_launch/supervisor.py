@@ -141,7 +141,7 @@ class Supervisor:
         if self._stopping or child.process is None:
             return
         self._say('INFO', label, f'process started with pid [{child.process.pid}]')
-        for pipe, is_error in ((child.process.stdout, False), (child.process.stderr, True)):
+        for pipe, is_error in zip(child.outputs, (False, True), strict=True):
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, Stream(child, pipe, is_error))
 
