@@ -98,13 +98,18 @@ def test_types_of_parameters(package, write, tmp_path, text, value):
         ('value="1" type="bool"', True),
         ('value="off" type="bool"', False),
         ('value="2, 5" value-sep=", "', [2, 5]),
+        ('value="[$(env A), x]" type="list_of_str"', ['1', 'x']),
+        ('value="[$(env A), $(env A)]" type="list_of_float"', [1.0, 1.0]),
+        ('value="[$(env B), x]"', ['', 'x']),
         ('value="2;on" value-sep=";" type="list_of_str"', ['2', 'on']),
         ('value="3" type="float"', 3.0),
         ('value="[1, 2]" type="list_of_int"', [1, 2]),
     ],
 )
 def test_explicit_types(package, write, tmp_path, attributes, value):
-    path = write(f'<node pkg="demo" exec="talker"><param name="p" {attributes}/></node>')
+    environment = '<set_env name="A" value="1"/><set_env name="B" value=""/>'
+    node = f'<node pkg="demo" exec="talker"><param name="p" {attributes}/></node>'
+    path = write(environment + node)
     (command,) = commands(path, tmp_path)
     assert parameters(command) == [{'/**': {'ros__parameters': {'p': value}}}]
 

@@ -55,7 +55,7 @@ def typed_value(text: str, context: Context, type_name: str | None) -> Any:
         if '$(' not in text:
             raise SubstitutionError(f"value '{text}' is not valid YAML") from None
     if isinstance(value, list):
-        members = [_member(item, context) for item in value]
+        members = [_member(item, context, type_name) for item in value]
         return _checked_list(members, text, LISTS.get(type_name or ''), type_name)
     if isinstance(value, str):
         had_substitution = any(not isinstance(part, str) for part in parse(value))
@@ -84,14 +84,16 @@ def _of_type(text: str, type_name: str) -> Any:
         raise SubstitutionError(f"value '{text}' is not of type '{type_name}'") from None
 
 
-def _member(item: Any, context: Context) -> Any:
+def _member(item: Any, context: Context, type_name: str | None) -> Any:
     if not isinstance(item, str):
         return item
     template = parse(item)
     value = perform(template, context)
-    if any(not isinstance(part, str) for part in template):
-        return load_yaml(value, 'list member')
-    return value
+    if all(isinstance(part, str) for part in template):
+        return value
+    if type_name in LISTS:
+        return _of_type(value, type_name.removeprefix('list_of_'))
+    return load_yaml(value, 'list member') if value else value
 
 
 def _checked(value: Any, text: str, type_name: str | None) -> Any:
