@@ -12,6 +12,7 @@ from vln_core.memory.labels import LabelLayout
 from vln_core.memory.map_image import _HERE, _OCCUPIED, draw_map
 from vln_core.memory.store import MemoryConfig, MemoryStore
 from vln_core.memory.topological import build_topology, cluster_objects, viewpoint_objects
+from vln_core.system2.prompting import topology_text
 
 
 @pytest.fixture(scope='module')
@@ -94,10 +95,11 @@ def test_clusters_follow_the_rooms_and_k_the_silhouette():
 
 
 def test_the_text_has_the_template_of_mc_gpt(store):
-    text = store.topology().text()
-    assert text.startswith('Memory topological map: |cluster 0: {')
-    assert 'Navigable viewpoints: <w0, saw' in text
-    assert text == store.topology().text()
+    text = topology_text(store.context())
+    clusters, viewpoints = text.split('Navigable viewpoints:')
+    assert clusters.startswith('cluster 0: {') and 'refrigerator' in clusters
+    assert '<w0, saw' in viewpoints and ', near cluster' in viewpoints
+    assert text == topology_text(store.context())
 
 
 def test_shortest_paths_over_viewpoints(store):

@@ -16,6 +16,7 @@ from vln_core.geometry.transforms import planar_tform
 from vln_core.memory.backtracking import abandoned_places
 from vln_core.memory.store import MemoryConfig, MemoryStore
 from vln_core.memory.tokens import text_tokens
+from vln_core.system2.prompting import topology_text
 from vln_core.system2.record import Backtrack, Go, Goto, ProgressUpdate, Stop, WorldNotes
 
 
@@ -29,7 +30,7 @@ def fingerprint(store):
     """Everything that a planner or a person can read, as bytes."""
     context = store.context()
     picture = store.map_image().pixels.tobytes()
-    texts = [context.memory_text, context.window_text, store.topology().text()]
+    texts = [context.memory_text, context.window_text, topology_text(context)]
     graph = context.graph
     objects = [
         (o.id, o.category, o.position.tolist(), o.confidence, o.place) for o in graph.objects
@@ -241,7 +242,7 @@ def test_captions_are_kept():
     store.caption('w1', 'a door to a corridor')
     drive_more = panorama(9, *WALK[2])
     store.observe(drive_more)
-    assert '<w1, a door to a corridor' in store.topology().text()
+    assert '<w1, a door to a corridor' in topology_text(store.context())
 
 
 def test_an_opening_is_told_in_the_words_of_the_captioner():
@@ -268,6 +269,9 @@ def test_what_depth_cannot_place_sits_amid_the_viewpoints_that_saw_it():
     assert dict(cluster.categories) == {'sofa': 1, 'piano': 1}, 'the sofa was placed by depth'
     assert (cluster.x, cluster.y) == pytest.approx((1.5, 0.5)), 'between (1, 0) and (2, 1)'
     assert len(cluster.objects) == 1
+    assert topology_text(store.context()).startswith(
+        'cluster 0: {sofa 0, piano (no position)}\nNavigable viewpoints:\n<w1, saw piano, sofa,'
+    )
 
 
 def test_a_lifelong_store_keeps_the_graph_and_ages_it():

@@ -3,7 +3,8 @@
 """Memory topological map (MC-GPT III-C, SPEC 3.7): a second reading of the same memory.
 
 Viewpoints, visited and not, are nodes of one graph that is the global action space; objects,
-placed by depth, are clustered as hints at room types; the whole is interpreted as text.
+placed by depth, are clustered as hints at room types. As text:
+:func:`vln_core.system2.prompting.topology_text`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from vln_core.errors import UnknownReference
 
 _MIN_CLUSTERS, _MAX_CLUSTERS = 2, 12
 _SEED = 0
-# A cluster farther from a viewpoint than this does not describe it.
-_NEAR = 3.0
 
 
 @dataclass(frozen=True)
@@ -88,31 +87,6 @@ class TopologicalMap:
             return list(nx.shortest_path(graph, start, goal, weight='weight'))
         except nx.NetworkXNoPath as error:
             raise UnknownReference(f'no known way from {start} to {goal}') from error
-
-    def text(self) -> str:
-        """Return the map in the template of MC-GPT: clusters, then navigable viewpoints."""
-        clusters = '|'.join(
-            f'cluster {c.id}: {{{", ".join(_counted(n, k) for n, k in c.categories)}}}'
-            for c in self.clusters
-        )
-        viewpoints = ', '.join(
-            f'<{v.id}, {v.caption or _plain_caption(v)}, {self._relation(v)}>'
-            for v in self.viewpoints
-        )
-        return (
-            f'Memory topological map: |{clusters or "no objects yet"}|, '
-            f'Navigable viewpoints: {viewpoints or "none"}'
-        )
-
-    def _relation(self, viewpoint: ViewpointState) -> str:
-        near = []
-        for cluster in self.clusters:
-            gap = math.hypot(cluster.x - viewpoint.x, cluster.y - viewpoint.y)
-            if gap <= _NEAR:
-                near.append((gap, cluster.id))
-        if not near:
-            return 'near no cluster'
-        return 'near ' + ', '.join(f'cluster {k} ({gap:.1f} m)' for gap, k in sorted(near)[:3])
 
 
 def build_topology(
@@ -232,13 +206,3 @@ def viewpoint_objects(
         name: (float(np.mean([s[0] for s in spots])), float(np.mean([s[1] for s in spots])))
         for name, spots in seen.items()
     }
-
-
-def _counted(name: str, count: int) -> str:
-    return name if count == 1 else f'{name} x{count}'
-
-
-def _plain_caption(viewpoint: ViewpointState) -> str:
-    if viewpoint.is_visited:
-        return 'visited'
-    return f'opening {viewpoint.opening_width:.1f} m wide'

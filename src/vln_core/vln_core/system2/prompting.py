@@ -7,16 +7,19 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from vln_core.context import PlanningContext
+from vln_core.context import ObjectState, PlanningContext
 from vln_core.errors import ConfigError
 from vln_core.memory.tokens import text_tokens
 from vln_core.system2.situation import wrap
+
+if TYPE_CHECKING:
+    from vln_core.memory.topological import ObjectCluster
 
 _VERSION = re.compile(r'\{#\s*version:\s*(\d+)\s*#\}')
 _FENCE = re.compile(r'<\s*/?\s*data\b[^>]*>?', re.IGNORECASE)
@@ -27,6 +30,8 @@ LIMITS = {
     'topology': 6000,
 }  # fmt: skip
 MAX_TEXT_TOKENS = 6000
+# A cluster of which nothing is so near to a viewpoint does not describe it, metres.
+_NEAR = 3.0
 
 
 def prompts_folder(folder: Path | None = None) -> Path:
@@ -197,31 +202,35 @@ def history_text(context: PlanningContext) -> str:
 
 
 def topology_text(context: PlanningContext) -> str:
-    """Return the memory topological map as text (MC-GPT III-C): clusters, then viewpoints."""
+    """Return the memory topological map as text (MC-GPT III-C): clusters, then viewpoints.
+
+    What the present panorama shows and depth could not place sits where the robot stands.
+    """
     from vln_core.memory.topological import build_topology
 
-    clusters: dict[int, list[str]] = {}
-    cluster_of: dict[int, int] = {}
-    for cluster in build_topology(context.graph, ()).clusters:
-        for number in cluster.objects:
-            state = context.graph.object(number)
-            if state is not None:
-                cluster_of[number] = cluster.id
-                clusters.setdefault(cluster.id, []).append(f'{state.category} {number}')
-    lines = [f'cluster {k}: {{{", ".join(v[:14])}}}' for k, v in sorted(clusters.items())]
+    placed = {o.id: o for o in context.graph.objects}
+    known = {o.category for o in placed.values()}
+    here = (float(context.pose[0]), float(context.pose[1]))
+    found = {d.category for d in context.panorama.detections if d.position_odom is None}
+    clusters = build_topology(context.graph, (), dict.fromkeys(found - known, here)).clusters
+    lines = []
+    for cluster in clusters:
+        names = [f'{placed[number].category} {number}' for number in cluster.objects]
+        names += [f'{name} (no position)' for name, _ in cluster.categories if name not in known]
+        lines.append(f'cluster {cluster.id}: {{{", ".join(names[:14])}}}')
     lines.append('Navigable viewpoints:')
-    objects = [o for o in context.graph.objects if o.id in cluster_of]
     for view in sorted(
         context.graph.viewpoints, key=lambda v: (v.is_visited, v.path_length, v.id)
     ):
         if not math.isfinite(view.path_length):
             continue
         near = sorted(
-            {
-                cluster_of[o.id]
-                for o in objects
-                if math.hypot(o.position[0] - view.x, o.position[1] - view.y) < 3.0
-            }
+            cluster.id
+            for cluster in clusters
+            if any(
+                math.hypot(x - view.x, y - view.y) < _NEAR
+                for x, y in _spots(cluster, placed, here)
+            )
         )
         relation = f'near cluster {", ".join(map(str, near))}' if near else 'near no cluster'
         visited = 'visited' if view.is_visited else 'unvisited'
@@ -231,6 +240,14 @@ def topology_text(context: PlanningContext) -> str:
             f'{bearing_words(view.bearing)}, {relation}>'
         )
     return _cut_lines(lines, LIMITS['topology'])
+
+
+def _spots(
+    cluster: ObjectCluster, placed: Mapping[int, ObjectState], here: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """Return where the things of a cluster are; one without any position is around the robot."""
+    spots = [placed[number].position[:2] for number in cluster.objects]
+    return [(float(x), float(y)) for x, y in spots] or [here]
 
 
 def values_of(
