@@ -23,7 +23,8 @@ from vln_cli.domains import use_own_domain
 
 _ARGUMENTS = ('-p', "gate.required_nodes:=['robot']")
 _STREAMS = ('depth', 'odom', 'tf', 'command')
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_CLOCK_ERROR = 5.0
 # So long without motion is standing still: longer than any limit.
 _SETTLED = 1.2
 
@@ -56,7 +57,7 @@ def measure_faults(
     worst: dict[str, float] = {}
     process = Process('vln_nodes.safety_node', _ARGUMENTS)
     try:
-        for name in (*_STREAMS, 'heartbeat', 'emergency_stop'):
+        for name in (*_STREAMS, 'heartbeat', 'emergency_stop', 'clock_jump'):
             worst[name] = max(_cut(robot, name) for _ in range(repeats))
             say(f'{name}: zero within {worst[name]:.3f} s')
         for number in _SIGNALS:
@@ -68,6 +69,10 @@ def measure_faults(
                 worst[number.name] = max(worst[number.name], _zero_after(robot, began))
                 process = Process('vln_nodes.safety_node', _ARGUMENTS)
             say(f'{number.name}: zero within {worst[number.name]:.3f} s')
+        process.end()
+        process = Process('vln_nodes.safety_node', (*_ARGUMENTS, '-p', 'managed:=true'))
+        worst['deactivation'] = _deactivate(robot, repeats)
+        say(f'deactivation: zero within {worst["deactivation"]:.3f} s')
     finally:
         process.end()
         robot.close()
@@ -98,11 +103,41 @@ def _cut(robot: object, name: str) -> float:
         seconds = _zero_after(robot, began)
         robot.emergency_stop(is_on=False)
         return seconds
+    if name == 'clock_jump':
+        robot.clock_error, began = _CLOCK_ERROR, time.monotonic()
+        seconds = _zero_after(robot, began)
+        robot.clock_error = 0.0
+        return seconds
     robot.silent.add(name)
     time.sleep(0.06)  # a beat under way ends
     seconds = _zero_after(robot, robot.sent[name])
     robot.silent.clear()
     return seconds
+
+
+def _deactivate(robot: object, repeats: int) -> float:
+    """Deactivate the managed safety process under a driving robot; return the longest time, s."""
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+    from scripted_robot import wait_until
+
+    client = robot.node.create_client(ChangeState, 'safety/change_state')
+    client.wait_for_service(60.0)
+
+    def change(number: int) -> None:
+        request = ChangeState.Request(transition=Transition(id=number))
+        if not wait_until(client.call_async(request).done, 30.0):
+            raise RuntimeError('the safety process does not change its state')
+
+    change(Transition.TRANSITION_CONFIGURE)
+    longest = 0.0
+    for _ in range(repeats):
+        change(Transition.TRANSITION_ACTIVATE)
+        _drive(robot)
+        began = time.monotonic()
+        change(Transition.TRANSITION_DEACTIVATE)
+        longest = max(longest, _zero_after(robot, began))
+    return longest
 
 
 def _zero_after(robot: object, moment: float) -> float:

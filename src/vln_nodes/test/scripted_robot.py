@@ -61,6 +61,7 @@ class ScriptedRobot:
         self.teleop: tuple[float, float] | None = None
         self.wall = 5.0
         self.has_intrinsics = True
+        self.clock_error = 0.0  # of every stamp, s
         self.sent: dict[str, float] = {}
         self.received: list[tuple[float, float, float]] = []
         self.status = SafetyStatus(state=SafetyStatus.STARTING)
@@ -107,7 +108,7 @@ class ScriptedRobot:
         self.status = status
 
     def _beat(self) -> None:
-        stamp = self.node.get_clock().now().nanoseconds
+        stamp = self.node.get_clock().now().nanoseconds + round(self.clock_error * 1e9)
         for name in ('tf', 'odom', 'depth', 'heartbeat', 'command'):
             if name not in self.silent:
                 getattr(self, f'_send_{name}')(stamp)
