@@ -204,6 +204,27 @@ def test_kitchen_things_attract_the_search_for_a_kitchen():
     assert record.action == Goto(viewpoint='f1')
 
 
+@pytest.mark.parametrize(
+    ('words', 'choice'),
+    [
+        ('Do not enter the kitchen and look for the microwave', 'f2'),
+        ('Look for the microwave without going into the kitchen', 'f2'),
+        ('Look for the microwave', 'f1'),
+    ],
+)
+def test_a_room_that_must_not_be_entered_is_not_searched(words, choice):
+    pose = (0.0, 0.0, 0.0)
+    doors = (EXIT_DOOR, door(10, -2.0, 0.0))
+    record = decide(
+        context(
+            words,
+            objects=(*doors, thing(7, 'stove', 5.0, 0.1), thing(8, 'desk', -5.0, 0.1)),
+            openings=(opening(1, 4.0, 0.1, pose), opening(2, -4.0, 0.1, pose)),
+        )
+    )
+    assert record.action == Goto(viewpoint=choice), record.rationale
+
+
 def test_unknown_target_gives_up_with_the_reason_when_all_is_explored():
     record = decide(context('Go to the unicorn', objects=BEDROOM))
     assert isinstance(record.action, Stop)

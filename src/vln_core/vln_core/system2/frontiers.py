@@ -15,6 +15,7 @@ from vln_core.errors import ConfigError
 from vln_core.system2.candidates import room_entered, wanted_rooms
 from vln_core.system2.clauses import ClauseJudge
 from vln_core.system2.doorways import DOORWAY, Doorway
+from vln_core.system2.instructions import forbidden_rooms
 from vln_core.system2.reference import Reference, through, wanted_angle
 from vln_core.system2.situation import Situation
 from vln_core.vocabulary import typical_rooms
@@ -34,6 +35,7 @@ class FrontierWeights:
         left_room: Lies in a room that the instruction left, subtracted.
         stay: Same room as the robot.
         entered: In the room that the route led into.
+        forbidden: In a room of a type that the instruction says to stay out of, subtracted.
     """
 
     clause: float = 1.0
@@ -45,6 +47,7 @@ class FrontierWeights:
     left_room: float = 1.2
     stay: float = 0.2
     entered: float = 0.6
+    forbidden: float = 6.0
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -76,6 +79,7 @@ class FrontierScorer:
         self.judge = judge
         self.index = index
         self.w = weights
+        self._forbidden = forbidden_rooms(situation.context.instruction)
         self.frontiers = [
             v
             for v in situation.context.graph.viewpoints
@@ -116,6 +120,8 @@ class FrontierScorer:
             terms['same room'] = self.w.stay
         if room == room_entered(self.s, self.judge, self.index):
             terms['led into'] = self.w.entered
+        if self._forbidden and room != self.s.room:
+            terms['forbidden'] = -self.w.forbidden * self.s.weight_of(room, self._forbidden)
         score = sum(terms.values())
         strongest = sorted(terms.items(), key=lambda kv: -abs(kv[1]))[:3]
         told = ', '.join(f'{name} {value:+.2f}' for name, value in strongest if abs(value) > 0.01)

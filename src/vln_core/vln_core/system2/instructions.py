@@ -11,6 +11,7 @@ here the clauses of a whole text are put in relation.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from vln_core.context import ClauseKind, ProgressItem
 from vln_core.errors import PlannerError
@@ -49,6 +50,21 @@ def parse_instruction(text: str) -> list[ProgressItem]:
         )
         for index, clause in enumerate(understand(text))
     ]
+
+
+@lru_cache(maxsize=32)
+def forbidden_rooms(text: str) -> frozenset[str]:
+    """Return the types of room that an instruction tells to stay out of.
+
+    A type that another clause asks for is none of them: "not the first bedroom, the second".
+    Words that are not understood forbid nothing.
+    """
+    try:
+        clauses = understand(text)
+    except PlannerError:
+        return frozenset()
+    asked = {room for clause in clauses for room in clause.rooms}
+    return frozenset(room for clause in clauses for room in clause.avoid_rooms) - asked
 
 
 def understand(text: str) -> list[Clause]:
