@@ -115,6 +115,10 @@ def test_negation_is_not_a_goal_but_something_to_avoid():
     assert all('kitchen' not in c.rooms for c in clauses)
     turned = understand("Don't turn left, go straight and stop at the bed")
     assert turned[0].avoid_directions == ['left'] and turned[0].direction == 'straight'
+    for last in ('Do not enter the kitchen.', 'Avoid the kitchen.'):
+        (stop,) = understand(f'Go to the sofa and stop. {last}')
+        assert (stop.kind, stop.landmarks) == (ClauseKind.STOP, ['sofa'])
+        assert stop.avoid_rooms == ['kitchen'], 'said last, it is still no goal'
     without = understand(
         'Walk past the dining table without touching the chairs and stop at the rug'
     )

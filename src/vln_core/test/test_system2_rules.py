@@ -225,6 +225,23 @@ def test_a_room_that_must_not_be_entered_is_not_searched(words, choice):
     assert record.action == Goto(viewpoint=choice), record.rationale
 
 
+@pytest.mark.parametrize(
+    ('words', 'number'),
+    [('Find a chair. Do not enter the kitchen.', 6), ('Find a chair', 5)],
+)
+def test_a_goal_in_a_room_that_must_not_be_entered_is_none(words, number):
+    near, far = thing(5, 'chair', 3.0, 0.3), thing(6, 'chair', -5.0, 0.4)
+    kitchen = (thing(7, 'stove', 4.0, 0.1), thing(9, 'refrigerator', 4.0, 1.0))
+    record = decide(
+        context(
+            words,
+            objects=(EXIT_DOOR, door(10, -2.0, 0.0), near, far, *kitchen),
+            detections=(detection(0, 'chair', 3.0, 0.3), detection(2, 'chair', -5.0, 0.4)),
+        )
+    )
+    assert f'chair {number} ' in record.rationale
+
+
 def test_unknown_target_gives_up_with_the_reason_when_all_is_explored():
     record = decide(context('Go to the unicorn', objects=BEDROOM))
     assert isinstance(record.action, Stop)

@@ -10,6 +10,7 @@ import numpy as np
 
 from vln_core.context import ClauseKind, ItemStatus, ObjectState
 from vln_core.system2.clauses import ClauseJudge
+from vln_core.system2.instructions import forbidden_rooms
 from vln_core.system2.situation import Situation, surface_distance
 from vln_core.system2.walking import is_in_sight
 
@@ -82,6 +83,10 @@ def _judge_one(
     if room in _abandoned_rooms(situation, judge):
         score -= 2.0
         reasons.append('it is in a room the instruction leaves')
+    forbidden = forbidden_rooms(situation.context.instruction)
+    if forbidden and room != situation.room and situation.likely(room) in forbidden:
+        score -= 3.0
+        reasons.append(f'one must not go into the {situation.likely(room)}')
     for qualifier in goal.landmarks[1:]:
         near = [o for o in situation.known(qualifier) if _gap(o, thing) < 2.5]
         score += 0.5 if near else -0.1

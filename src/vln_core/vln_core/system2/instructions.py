@@ -146,10 +146,22 @@ def _resolve_it(clauses: list[Clause]) -> None:
         clauses[-1].kind = ClauseKind.APPROACH
 
 
+def _forbids(clause: Clause) -> bool:
+    return bool(clause.avoid_landmarks or clause.avoid_rooms or clause.avoid_directions)
+
+
+def _only_forbids(clause: Clause) -> bool:
+    return clause.is_bare and _forbids(clause)
+
+
 def _is_noise(clause: Clause) -> bool:
     has_verb = any(w in lx.VERBS for w in clause.words)
-    forbids = clause.avoid_landmarks or clause.avoid_rooms or clause.avoid_directions
-    if clause.is_bare and not has_verb and not forbids and clause.kind is not ClauseKind.EXIT:
+    if (
+        clause.is_bare
+        and not has_verb
+        and not _forbids(clause)
+        and clause.kind is not ClauseKind.EXIT
+    ):
         return True
     seen = clause.words[:1] == ['you'] or clause.words[:2] == ['there', 'is']
     return seen and not has_verb
@@ -170,6 +182,9 @@ def _extend_stop(stop: Clause, piece: list[str]) -> None:
 
 def _finish(clauses: list[Clause]) -> list[Clause]:
     """Make the last clause the only STOP, carrying the goal."""
+    while len(clauses) > 1 and clauses[-1].kind is ClauseKind.GO and _only_forbids(clauses[-1]):
+        _take_warnings(clauses[-2], clauses[-1])
+        clauses = clauses[:-1]
     for clause in clauses[:-1]:
         if clause.kind is ClauseKind.STOP:
             clause.kind = ClauseKind.APPROACH if clause.landmarks else ClauseKind.GO
