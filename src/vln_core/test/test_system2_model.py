@@ -307,6 +307,24 @@ def test_pictures_shrink_when_the_request_is_too_large():
     assert sizes[0] > 2 * sizes[1] > 2 * sizes[2]
 
 
+def test_pictures_shrink_until_they_fit_the_context():
+    ctx = scene()
+    rgb = np.zeros((480, 640, 3), np.uint8)
+    pictures = tuple(replace(v, rgb=rgb) for v in ctx.panorama.views)
+    ctx = replace(ctx, panorama=replace(ctx.panorama, views=pictures))
+    with ModelServer([good()]) as server:
+        profile = fault_profile(
+            server.base_url, picture_size_px=512, context_tokens=2000, max_reply_tokens=500
+        )
+        client = ModelClient(profile)
+        assert ModelPlanner(client, ModelPlannerConfig(mode='ham')).decide(ctx).action
+        assert client.picture_size_px < 512 and len(server.requests) == 1
+        client = ModelClient(replace(profile, context_tokens=600))
+        with pytest.raises(ModelError, match='do not fit the context_tokens = 600') as caught:
+            ModelPlanner(client, ModelPlannerConfig(mode='ham')).decide(ctx)
+        assert caught.value.kind == 'too_large' and len(server.requests) == 1
+
+
 def test_prompt_stays_below_its_limit_whatever_the_length():
     words = 'the long corridor with many doors ' * 60
     ctx = context(

@@ -194,8 +194,9 @@ class ModelClient:
             size_px = 0 if 'pictures' in self._dropped else self._size_px
             wire, size, tokens = encode_messages(messages, self.profile, size_px)
             arguments = request_arguments(self.profile, wire, tools, schema, self._dropped)
-            self.usage.upload_bytes += size
             try:
+                self._check_context(tokens)
+                self.usage.upload_bytes += size
                 reply = self._within(arguments, deadline)
             except ModelError as error:
                 if self._adapt(error, arguments, messages):
@@ -208,6 +209,15 @@ class ModelClient:
             if not reply.prompt_tokens:
                 reply = replace(reply, prompt_tokens=tokens, reply_tokens=-(-len(reply.text) // 4))
             return reply
+
+    def _check_context(self, tokens: int) -> None:
+        profile = self.profile
+        if profile.context_tokens and tokens + profile.max_reply_tokens > profile.context_tokens:
+            raise ModelError(
+                'too_large',
+                f'a prompt of about {tokens} tokens and a reply of {profile.max_reply_tokens} do '
+                f'not fit the context_tokens = {profile.context_tokens} of {profile.model}',
+            )
 
     def _adapt(
         self, error: ModelError, arguments: dict[str, Any], messages: list[Message]

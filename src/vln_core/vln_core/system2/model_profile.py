@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from vln_core.errors import ConfigError
 
 STRUCTURES = ('json_schema', 'json_object', 'none')
-BOXES = ('pixels', 'unit', 'thousand')
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,12 @@ class ModelProfile:
         structured: How the reply's form is enforced: 'json_schema', 'json_object' or 'none'.
         native_tools: Whether tools go through the endpoint's own tool calling.
         is_streamed: Whether replies arrive in pieces; a stream that stalls is then seen early.
-        context_tokens: Context limit of the model.
+        context_tokens: Context limit of the model; pictures shrink until prompt and reply fit.
+            0: not checked.
         max_reply_tokens: Longest reply.
         temperature: Sampling temperature; None: the endpoint's default.
         price_in: Currency per million prompt tokens.
         price_out: Currency per million reply tokens.
-        box_convention: Coordinates of boxes: 'pixels', 'unit' (0..1) or 'thousand' (0..1000).
         call_timeout: Longest wait for one call with all its retries, seconds.
         stall_timeout: Longest silence within a reply, seconds.
         max_retries: Repetitions of a call after a passing fault.
@@ -58,7 +57,6 @@ class ModelProfile:
     temperature: float | None = 0.0
     price_in: float = 0.0
     price_out: float = 0.0
-    box_convention: str = 'pixels'
     call_timeout: float = 90.0
     stall_timeout: float = 30.0
     max_retries: int = 4
@@ -79,10 +77,6 @@ class ModelProfile:
         if self.structured not in STRUCTURES:
             raise ConfigError(
                 f'model.structured = "{self.structured}": choose one of {", ".join(STRUCTURES)}'
-            )
-        if self.box_convention not in BOXES:
-            raise ConfigError(
-                f'model.box_convention = "{self.box_convention}": choose one of {", ".join(BOXES)}'
             )
         if not (32 <= self.picture_size_px and 1 <= self.picture_quality <= 100):
             raise ConfigError('model.picture_size_px must be >= 32 and picture_quality 1..100')
