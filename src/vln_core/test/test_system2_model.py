@@ -227,6 +227,18 @@ def test_cancel_ends_the_wait_at_once():
             client.chat([Message('user', 'hello')])
 
 
+def test_cancel_ends_the_wait_for_a_model_that_is_away():
+    cancelled = threading.Event()
+    down = Play(status=503, body='{"error": {"message": "down"}}')
+    with ModelServer([down]) as server:
+        profile = fault_profile(server.base_url, max_retries=0)
+        client = ModelClient(profile, is_cancelled=cancelled.is_set)
+        brain = make_brain('ham', client=client, outage=OutageConfig('wait', 100.0, 60.0))
+        threading.Timer(0.3, cancelled.set).start()
+        with pytest.raises(Cancelled):
+            brain.decide(scene())
+
+
 def test_missing_key_is_said_before_anything_is_sent(monkeypatch):
     monkeypatch.delenv('VLN_TEST_KEY', raising=False)
     with ModelServer([good()]) as server:

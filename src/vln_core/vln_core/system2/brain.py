@@ -128,4 +128,6 @@ def make_brain(
     if not isinstance(config, ModelPlannerConfig) or config.mode != mode:
         raise ConfigError(f'mode {mode} takes a ModelPlannerConfig of the same mode')
     planner = ModelPlanner(client, config, demonstrations)
-    return ResilientBrain(planner, outage or OutageConfig())
+    # A client's rest ends at once where the operator cancels.
+    rest = getattr(client, 'rest', time.sleep)
+    return ResilientBrain(planner, outage or OutageConfig(), sleep=rest)

@@ -246,7 +246,15 @@ class ModelClient:
         if wait > self.profile.max_backoff or self._clock() + wait >= deadline:
             raise error
         _logger.info('%s; trying again in %.1f s', error, wait)
-        until = self._clock() + wait
+        self.rest(wait)
+
+    def rest(self, seconds: float) -> None:
+        """Wait, and send nothing.
+
+        Raises:
+            Cancelled: The episode was cancelled while waiting.
+        """
+        until = self._clock() + seconds
         while self._clock() < until:
             self._check_cancel()
             time.sleep(min(_POLL, max(0.0, until - self._clock())))
