@@ -8,6 +8,7 @@ import contextlib
 import math
 import subprocess
 import sys
+import time
 
 import cv2
 import numpy as np
@@ -222,11 +223,12 @@ def test_the_newest_request_counts(start):
     camera = start()
     assert camera.capture.wait_for_service(10.0)
     first, second = (camera.capture.call_async(Capture.Request(num_views=1)) for _ in range(2))
-    for _ in range(100):
+    time.sleep(1.0)  # both are there before there is a picture to answer the first one with
+    deadline = time.monotonic() + 60.0
+    while not (first.done() and second.done()) and time.monotonic() < deadline:
         camera.send()
-        rclpy.spin_once(camera.node, timeout_sec=0.1)
-        if first.done() and second.done():
-            break
+        rclpy.spin_once(camera.node, timeout_sec=0.05)
+        time.sleep(0.05)  # a flood of frames would leave the node in its thread no time
     assert first.result().error_code == Capture.Response.WRONG_ORDER
     assert 'a newer request' in first.result().error_msg and second.result().error_msg == ''
 
