@@ -24,7 +24,7 @@ from vln_core.perception.panorama import PanoramaBuilder
 from vln_core.perception.simulated import SimulatedDetector
 from vln_core.system1.pointer import DetectorPointer
 from vln_core.system2.brain import make_brain
-from vln_nodes import episode_replay, memory_conversions
+from vln_nodes import episode_replay, memory_conversions, recorded_episode
 from vln_nodes.bag_reader import Bag
 from vln_nodes.bag_writer import BagWriter, qos_entry
 from vln_sim_bridge.episodes import load_episodes
@@ -115,7 +115,7 @@ def bag(tmp_path_factory) -> Path:
         navigator.run(episode.instruction)
     simulator.close()
     writer.describe(
-        episode_replay.PARAMETERS,
+        recorded_episode.PARAMETERS,
         {
             'memory': json.dumps({'memory.max_depth': config.memory.max_depth}),
             'system2': json.dumps({'navigator.max_waypoints': MAX_WAYPOINTS}),
@@ -126,11 +126,11 @@ def bag(tmp_path_factory) -> Path:
 
 
 def _settings(bag: Path) -> episode_replay.Settings:
-    return episode_replay.Settings.of(episode_replay.recorded_parameters(Bag(bag)))
+    return episode_replay.Settings.of(recorded_episode.recorded_parameters(Bag(bag)))
 
 
 def test_everything_decides_the_same(bag: Path) -> None:
-    episodes = episode_replay.episodes_of(Bag(bag))
+    episodes = recorded_episode.episodes_of(Bag(bag))
     assert len(episodes) == len(EPISODES)
     for episode in episodes:
         result = episode_replay.replay_episode(episode, _settings(bag))
@@ -142,7 +142,7 @@ def test_everything_decides_the_same(bag: Path) -> None:
 
 
 def test_a_different_decision_is_shown_where_it_is(bag: Path) -> None:
-    episode = episode_replay.episodes_of(Bag(bag))[0]
+    episode = recorded_episode.episodes_of(Bag(bag))[0]
     changed = next(d for d in episode.decisions if d.action == 'goto' or d.action == 'go')
     content = json.loads(changed.record_json)
     content['rationale'] = 'because somebody said so'
@@ -156,7 +156,7 @@ def test_a_different_decision_is_shown_where_it_is(bag: Path) -> None:
 
 def test_another_pixel_is_shown(bag: Path) -> None:
     num_changed, differences = 0, []
-    for episode in episode_replay.episodes_of(Bag(bag)):
+    for episode in recorded_episode.episodes_of(Bag(bag)):
         for decision in episode.decisions:
             if decision.action == 'go' and decision.u_px >= 0:
                 decision.u_px += 3
@@ -169,7 +169,7 @@ def test_another_pixel_is_shown(bag: Path) -> None:
 
 
 def test_a_model_is_answered_by_the_record(bag: Path) -> None:
-    episode = episode_replay.episodes_of(Bag(bag))[0]
+    episode = recorded_episode.episodes_of(Bag(bag))[0]
     for number, decision in enumerate(episode.decisions):
         reply = {
             'text': decision.record_json, 'tool_calls': [], 'finish': 'stop', 'prompt_tokens': 9,
@@ -178,7 +178,7 @@ def test_a_model_is_answered_by_the_record(bag: Path) -> None:
         episode.replies.append(
             json.dumps({'number': number, 'prompt': '', 'reply': reply, 'error': ''})
         )
-    values = episode_replay.recorded_parameters(Bag(bag))
+    values = recorded_episode.recorded_parameters(Bag(bag))
     values['system2'].update(
         {'planner': 'ham', 'model.model': 'scripted', 'model.base_url': 'http://localhost:1'}
     )
@@ -193,7 +193,7 @@ def test_a_model_is_answered_by_the_record(bag: Path) -> None:
 
 
 def test_what_was_not_recorded_is_said(bag: Path) -> None:
-    episode = episode_replay.episodes_of(Bag(bag))[0]
+    episode = recorded_episode.episodes_of(Bag(bag))[0]
     first = episode.decisions[0].panorama_id
     del episode.panoramas[first]
     result = episode_replay.replay_episode(episode, _settings(bag))
@@ -218,8 +218,8 @@ def test_a_recorded_run_replays_to_the_same_decisions(start_stack, watch, tmp_pa
         finally:
             recorder.kill()
     stack.end()
-    settings = episode_replay.Settings.of(episode_replay.recorded_parameters(Bag(folder)))
-    (episode,) = episode_replay.episodes_of(Bag(folder))
+    settings = episode_replay.Settings.of(recorded_episode.recorded_parameters(Bag(folder)))
+    (episode,) = recorded_episode.episodes_of(Bag(folder))
     result = episode_replay.replay_episode(episode, settings)
     assert result.differences == []
     assert result.num_decisions == len(watcher.decisions) > 1

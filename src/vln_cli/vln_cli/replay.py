@@ -98,9 +98,10 @@ def _compare(options: argparse.Namespace) -> int:
 
     bag = Bag(options.bag)
     from vln_nodes import episode_replay as again
+    from vln_nodes import recorded_episode
     from vln_nodes.parameter_files import read
 
-    values = again.recorded_parameters(bag)
+    values = recorded_episode.recorded_parameters(bag)
     if not values and options.params_file is None:
         print('vln: the bag holds no parameters; the defaults are used', file=sys.stderr)
     if options.params_file is not None:
@@ -112,7 +113,7 @@ def _compare(options: argparse.Namespace) -> int:
     settings = again.Settings.of(values, asks_model=asks)
     results = [
         again.replay_episode(episode, settings, options.rerun or again.PARTS)
-        for episode in again.episodes_of(bag, options.namespace)
+        for episode in recorded_episode.episodes_of(bag, options.namespace)
     ]
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=1))
