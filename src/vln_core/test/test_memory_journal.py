@@ -285,3 +285,21 @@ def test_control_characters_and_huge_texts_are_refused():
         store.conclude(note(0, action='x' * 5000))
     store.conclude(note(0, action='naïve 中文 – fine'))
     store.commit(decide())
+
+
+def test_one_process_writes_and_others_read(tmp_path):
+    path = tmp_path / 'memory.db'
+    store = open_store(path)
+    drive(store)
+    other, late = (MemoryStore(None, path, encoder='words') for _ in range(2))
+    assert to_dict(other) == to_dict(store), 'reading is free'
+    with pytest.raises(MemoryStoreError, match='written by another process; end that one'):
+        other.begin(INSTRUCTION, ITEMS)
+    store.backtrack(3, 'turn back')
+    store.close()
+    # Its owner is gone, but what it holds is not what was read.
+    with pytest.raises(MemoryStoreError, match='since it was opened; open it again'):
+        late.begin(INSTRUCTION, ITEMS)
+    late.begin(INSTRUCTION, ITEMS)  # it was read again
+    late.close()
+    other.close()

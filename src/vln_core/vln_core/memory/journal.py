@@ -3,18 +3,20 @@
 """The memory on disk: SQLite in WAL mode, one transaction for each accepted write (SPEC 3.1).
 
 A row per entity, keyed by kind and number. A write returns when its commit is flushed
-(``synchronous=FULL``), so what was acknowledged survives ``kill -9`` and power loss.
+(``synchronous=FULL``), so what was acknowledged survives ``kill -9`` and power loss. Any number of
+processes may read a store, one writes: who holds the lock on ``FILE.lock``.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from vln_core.errors import MemoryStoreError
 
@@ -29,26 +31,31 @@ Row = tuple[str, int, 'bytes | None']  # kind, number, data; None deletes
 
 
 class Journal:
-    """An open store; one writer at a time."""
+    """An open store; its first write makes this process the only writer until it is closed."""
 
     def __init__(self, path: Path, map_id: str) -> None:
         """Open or create the store of a map.
 
         Raises:
-            MemoryStoreError: The file is not a store, is damaged, is of a newer schema, of another
-                map, or in use by another writer. It is never changed then.
+            MemoryStoreError: The file is not a store, is damaged, is of a newer schema, or of
+                another map. It is never changed then.
         """
         self.path = path
         self.flush_seconds = 0.0
         self.flush_processor_seconds = 0.0
         self._connection = _open(path, map_id)
+        self._lock: IO[bytes] | None = None
+        self._last_seq = self._newest()
 
     def write(self, rows: Iterable[Row], entry: tuple[str, int, str]) -> None:
         """Store rows and a line (kind, step, text) of the history in one transaction.
 
         Raises:
-            MemoryStoreError: The disk refused; nothing of the write is kept.
+            MemoryStoreError: The disk refused, or another process writes or has written into the
+                store since it was opened; nothing of the write is kept.
         """
+        if self._lock is None:
+            self._become_writer()
         try:
             cursor = self._connection.cursor()
             cursor.execute('BEGIN IMMEDIATE')
@@ -72,6 +79,32 @@ class Journal:
             if self._connection.in_transaction:
                 self._connection.rollback()
             raise MemoryStoreError(f'memory store {self.path} refused a write: {error}') from error
+
+    def _become_writer(self) -> None:
+        """Take the lock that a dead process cannot leave behind."""
+        path = self.path.with_name(self.path.name + '.lock')
+        try:
+            lock = path.open('ab')
+        except OSError as error:
+            raise MemoryStoreError(f'memory store {self.path} refused a write: {error}') from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.close()
+            raise MemoryStoreError(
+                f'memory store {self.path} is written by another process; '
+                'end that one or choose another file'
+            ) from error
+        self._lock = lock
+        if self._newest() != self._last_seq:
+            self.close()
+            raise MemoryStoreError(
+                f'memory store {self.path} was written by another process since it was opened; '
+                'open it again'
+            )
+
+    def _newest(self) -> int:
+        return int(self._read('SELECT coalesce(max(seq), 0) FROM history')[0][0])
 
     def clear(self) -> Iterator[Row]:
         """Yield the rows that delete everything stored."""
@@ -106,6 +139,9 @@ class Journal:
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
 
 def map_id_of(path: Path) -> str:
