@@ -16,6 +16,7 @@ from vln_core.evaluation.provenance import config_hash
 from vln_core.evaluation.runner import RunOptions, read_rows, run_benchmark
 from vln_core.evaluation.text_features import FeatureConfig
 from vln_core.evaluation.text_planner import TextWeights
+from vln_core.evaluation.text_scorer import Network
 
 
 class Scripted:
@@ -55,7 +56,7 @@ def text(tmp_path):
     data = write_data(tmp_path / 'data')
     weights = TextWeights(
         FeatureConfig(is_goal_only=True),
-        {'in:all': 1.0, 'stop:named': 2.0, 'stop': -1.0},
+        Network({'in:all': 1.0, 'stop:named': 2.0, 'stop': -1.0}),
         thing={'how': 1.0},
         made_by='by hand',
     )

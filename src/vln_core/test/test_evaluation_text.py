@@ -11,7 +11,9 @@ from vln_core.errors import ConfigError, EpisodeError, UnknownReference
 from vln_core.evaluation import datasets, text_fit
 from vln_core.evaluation.text_benchmark import TextBenchmark
 from vln_core.evaluation.text_features import FeatureConfig, FeatureMaker, named
-from vln_core.evaluation.text_planner import LinearTextPlanner, TextWeights
+from vln_core.evaluation.text_learning import Rows, fit_logit, fit_network
+from vln_core.evaluation.text_planner import TextPlanner, TextWeights, walk_episode
+from vln_core.evaluation.text_scorer import Network, Scorer
 from vln_core.evaluation.text_words import read_instruction, words_of
 from vln_core.evaluation.text_world import TextWalk, TextWorld
 
@@ -110,44 +112,81 @@ def test_features_of_unseen_places_come_from_where_they_were_seen(world):
     assert ('f', True) not in made
 
 
+def test_a_stop_knows_whether_one_climbed(world):
+    stop = choices_at(world, 'go up to the second floor', ['b'])['b', True]
+    assert {n for n in stop if n.startswith('lift:stop:')} == {
+        f'lift:stop:{word}:level' for word in ('up', 'second', 'floor')
+    }
+
+
 def test_named_prefers_the_thing_that_is_acted_upon():
     words = read_instruction('Go to the bathroom and clean the sink')
     assert named('sink', words) > named('bathroom cabinet', words) > named('bed', words) == 0.0
 
 
-def fitted(world, data):
+def fitted(world, data, hidden=4):
     episodes = list(datasets.load_reverie(data / 'REVERIE_train.json'))
     config = FeatureConfig(is_goal_only=True)
-    rows = text_fit._Rows.empty()
+    rows = Rows.empty()
     text_fit._collect(
-        rows, world, episodes, LinearTextPlanner(TextWeights(config, {})),
+        rows, world, episodes, TextPlanner(TextWeights(config, Network({}))),
         is_own_walk=False, rng=np.random.default_rng(0),
     )  # fmt: skip
     return episodes, TextWeights(
         config,
-        text_fit.fit_logit(rows, ridge=1e-3, min_count=1),
+        fit_network(
+            rows, fit_logit(rows, ridge=1e-3, min_count=1),
+            ridge=1e-3, min_count=1, hidden=hidden, epochs=20,
+        ),
         thing=text_fit._fit_objects(world, episodes, 1e-3) or {'how': 1.0},
-    )
+    )  # fmt: skip
 
 
-def test_fitting_learns_the_walks_it_is_shown(world, data, tmp_path):
-    episodes, weights = fitted(world, data)
-    planner = LinearTextPlanner(weights)
+@pytest.mark.parametrize('hidden', [0, 4])
+def test_fitting_learns_the_walks_it_is_shown(world, data, tmp_path, hidden):
+    episodes, weights = fitted(world, data, hidden)
+    planner = TextPlanner(weights)
     assert text_fit.success_and_spl(planner, world, episodes) == (1.0, 1.0, 1.0)
-    untrained = LinearTextPlanner(TextWeights(weights.features, {}))
+    untrained = TextPlanner(TextWeights(weights.features, Network({})))
     assert text_fit.success_and_spl(untrained, world, episodes)[0] < 1.0
     weights.save(tmp_path / 'w.json')
     again = TextWeights.load(tmp_path / 'w.json')
-    assert text_fit.success_and_spl(LinearTextPlanner(again), world, episodes)[0] == 1.0
+    assert text_fit.success_and_spl(TextPlanner(again), world, episodes)[0] == 1.0
+
+
+def test_a_hidden_layer_learns_what_no_linear_score_can(tmp_path):
+    # right where the two differ: (-1, 1) and (1, -1) must both beat (-1, -1) and (1, 1)
+    corners = [{'one': a, 'other': b} for a in (-1.0, 1.0) for b in (-1.0, 1.0)]
+    rows = Rows.empty()
+    for number in range(300):
+        rows.add([corners[1 + number % 2], corners[0], corners[3]], [True, False, False])
+    linear = fit_logit(rows, ridge=1e-3, min_count=1)
+    assert max(map(abs, linear.values()), default=0.0) < 0.1
+    learned = [
+        fit_network(rows, linear, ridge=1e-3, min_count=1, hidden=8, epochs=60) for _ in range(2)
+    ]
+    scores = Scorer(learned[0]).scores(corners)
+    assert min(scores[1:3]) > max(scores[0], scores[3])
+    assert learned[0] == learned[1]
+
+
+def test_shares_of_features_sum_up_to_the_score():
+    network = Network(
+        {'a': 1.0, 'b': -0.5}, {'a': [2.0, -1.0], 'c': [0.5, 3.0]}, [0.25, -1.0], [1.0, 2.0]
+    )
+    scorer, features = Scorer(network), {'a': 1.0, 'b': 2.0, 'c': -1.0, 'unknown': 9.0}
+    (score, alone) = scorer.scores([features, {'a': 1.0}])
+    # units: 2 - 0.5 + 0.25 = 1.75 and -1 - 3 - 1 < 0, which is out of use
+    assert score == pytest.approx(1.0 - 1.0 + 1.75) and alone == pytest.approx(1.0 + 2.25)
+    shares = scorer.shares(features)
+    assert sum(shares.values()) + 0.25 == pytest.approx(score) and shares['unknown'] == 0.0
 
 
 def test_the_last_decision_is_the_best_stop(world, data):
     episodes, weights = fitted(world, data)
     weights = replace(weights, stop_bias=-100.0)
     walk = start(world)
-    from vln_core.evaluation.text_planner import walk_episode
-
-    decisions = walk_episode(LinearTextPlanner(weights), walk, episodes[0].instruction, 5)
+    decisions = walk_episode(TextPlanner(weights), walk, episodes[0].instruction, 5)
     assert len(decisions) == 5 and decisions[-1].choice.is_stop
 
 

@@ -17,7 +17,7 @@ from vln_core.evaluation.results_file import GraphPrediction
 from vln_core.evaluation.scoring import VisibleObjects, score_graph_episode
 from vln_core.evaluation.text_planner import (
     WEIGHTS,
-    LinearTextPlanner,
+    TextPlanner,
     TextWeights,
     walk_episode,
 )
@@ -59,7 +59,7 @@ class TextBenchmark:
         )
         self._visible = VisibleObjects(data) if self._is_reverie else None
         weights = TextWeights.load(_weights_file(settings))
-        self._planner = LinearTextPlanner(weights)
+        self._planner = TextPlanner(weights)
 
     def episode_ids(self) -> list[str]:
         """Return the ids in the order of the file."""

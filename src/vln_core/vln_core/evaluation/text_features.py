@@ -26,6 +26,14 @@ Features = dict[str, float]
 NAMES = frozenset(OBJECTS) | frozenset(ROOMS)
 
 
+# Words that say on which height one ends.
+HEIGHT = frozenset(
+    'up down upstairs downstairs stairs climb top bottom step first second third one two three '
+    'floor level landing'.split()
+)
+_FLOOR_M = 1.5
+
+
 @dataclass(frozen=True)
 class FeatureConfig:
     """What the features may read.
@@ -180,6 +188,10 @@ class FeatureMaker:
         if viewpoint != walk.at:
             out['stop:elsewhere'] = 1.0
             out['stop:metres'] = distance / 5.0
+        rise = walk.position(viewpoint)[2]
+        floor = 'up' if rise > _FLOOR_M else 'down' if rise < -_FLOOR_M else 'level'
+        for raw in dict.fromkeys(raw for _, raw, _ in attention if raw in HEIGHT):
+            out[f'lift:stop:{raw}:{floor}'] = 1.0
         if len(walk.visited) == 1:
             out['stop:start'] = 1.0
         elif viewpoint == walk.path[0]:

@@ -7,7 +7,8 @@ the weights without and with the prior on path lengths.
 
 Imitation: at states along reference paths and along the planner's own walks, the choices that lead
 to the goal by the shortest way are the right ones; a conditional logit with a Gaussian prior is
-fitted by L-BFGS. Some buildings are held out to choose the bias of stopping, and then taken in.
+fitted by L-BFGS, and from there on a network with one hidden layer. Some buildings are held out to
+choose the bias of stopping, and then taken in.
 """
 
 from __future__ import annotations
@@ -16,132 +17,37 @@ import argparse
 import logging
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 
 from vln_core.evaluation import datasets
 from vln_core.evaluation.scoring import SUCCESS_RADIUS
 from vln_core.evaluation.text_features import Choice, FeatureConfig
+from vln_core.evaluation.text_learning import Rows, fit_logit, fit_network
 from vln_core.evaluation.text_planner import (
-    LinearTextPlanner,
+    TextPlanner,
     TextWeights,
     object_features,
     walk_episode,
 )
+from vln_core.evaluation.text_scorer import Network
 from vln_core.evaluation.text_words import read_instruction
 from vln_core.evaluation.text_world import TextWalk, TextWorld
 
 _logger = logging.getLogger(__name__)
 _LIMIT = 15
+# moves of the planner's own walks: a goal is searched until the last decision
 _ROLL_OUT = 9
+_GOAL_ROLL_OUT = 14
 _SLACK = 0.25
 _PRIOR = 'prior:'
 _BIASES = (-2.0, -1.6, -1.2, -0.8, -0.4, 0.0, 0.4)
 # a goal is searched for longer than a route is walked
 _GOAL_BIASES = (-3.2, -2.8, -2.4, -2.0, -1.6, -1.2)
-_WORDS = ('view:', 'turn:', 'lift:', 'is:')
-
-
-@dataclass
-class _Rows:
-    """Choices of many states in compressed rows."""
-
-    index: dict[str, int]
-    columns: list[NDArray[np.int32]]
-    values: list[NDArray[np.float32]]
-    good: list[bool]
-    sizes: list[int]
-
-    @classmethod
-    def empty(cls) -> _Rows:
-        return cls({}, [], [], [], [])
-
-    def add(self, options: Sequence[Mapping[str, float]], good: Sequence[bool]) -> None:
-        for features in options:
-            ids = [self.index.setdefault(name, len(self.index)) for name in features]
-            self.columns.append(np.array(ids, np.int32))
-            self.values.append(np.array(list(features.values()), np.float32))
-        self.good += good
-        self.sizes.append(len(options))
-
-    def first(self, count: int) -> _Rows:
-        """Return the first states."""
-        options = sum(self.sizes[:count])
-        return _Rows(
-            self.index, self.columns[:options], self.values[:options], self.good[:options],
-            self.sizes[:count],
-        )  # fmt: skip
-
-
-def fit_logit(
-    rows: _Rows, *, ridge: float, min_count: int, without: str = '', iterations: int = 150
-) -> dict[str, float]:
-    """Return the weights that make the good options of each state most likely.
-
-    Args:
-        rows: Options by state.
-        ridge: Strength of the Gaussian prior per state; pairs of words get ten times as much,
-            features that are no words a tenth.
-        min_count: Features seen in fewer options are left out.
-        without: Features that begin with this are left out; '' leaves out none.
-        iterations: Of L-BFGS at most.
-
-    Returns:
-        Weight by name; empty where there are no states to learn from.
-    """
-    if not rows.sizes:
-        return {}
-    names = list(rows.index)
-    columns = np.concatenate(rows.columns)
-    counts = np.bincount(columns, minlength=len(names))
-    keep = counts >= min_count
-    if without:
-        keep &= ~np.array([name.startswith(without) for name in names])
-    lengths = np.array([len(part) for part in rows.columns])
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    table = csr_matrix(
-        (np.concatenate(rows.values), columns, starts), shape=(len(lengths), len(names))
-    )[:, np.flatnonzero(keep)]
-    kept = [name for name, flag in zip(names, keep) if flag]
-    strength = ridge * np.array([_strength(name) for name in kept])
-    good = np.array(rows.good, bool)
-    edges = np.concatenate([[0], np.cumsum(rows.sizes)])[:-1]
-    state = np.repeat(np.arange(len(rows.sizes)), rows.sizes)
-    turned = table.T.tocsr()
-
-    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scores = table @ weights
-        scores -= np.maximum.reduceat(scores, edges)[state]
-        power = np.exp(scores)
-        total = np.add.reduceat(power, edges)
-        hit = np.maximum(np.add.reduceat(power * good, edges), 1e-12)
-        slope = turned @ (power / total[state] - power * good / hit[state])
-        value = float(np.log(total / hit).sum()) / len(total)
-        return (
-            value + 0.5 * float(strength @ weights**2),
-            slope / len(total) + strength * weights,
-        )
-
-    found = minimize(
-        loss, np.zeros(len(kept)), jac=True, method='L-BFGS-B', options={'maxiter': iterations}
-    )
-    _logger.info(
-        '%d states, %d features, loss %.4f after %d rounds',
-        len(edges), len(kept), found.fun, found.nit,
-    )  # fmt: skip
-    return {name: float(w) for name, w in zip(kept, found.x) if abs(w) >= 0.01}
-
-
-def _strength(name: str) -> float:
-    if 'pair:' in name:
-        return 10.0
-    return 1.0 if name.startswith(_WORDS) or 'word:' in name else 0.1
+_MIN_COUNT = 20
 
 
 class Teacher:
@@ -187,10 +93,10 @@ class Teacher:
 
 
 def _collect(
-    rows: _Rows,
+    rows: Rows,
     world: TextWorld,
     episodes: Sequence[datasets.GraphEpisode],
-    planner: LinearTextPlanner,
+    planner: TextPlanner,
     *,
     is_own_walk: bool,
     rng: np.random.Generator,
@@ -200,13 +106,14 @@ def _collect(
         teacher = Teacher(world, episode)
         walk = TextWalk(world, episode.scan, episode.path[0], episode.heading)
         words = read_instruction(episode.instruction)
-        for step in range(_ROLL_OUT if is_own_walk else len(episode.path)):
+        own = _ROLL_OUT if episode.object_id is None else _GOAL_ROLL_OUT
+        for step in range(own if is_own_walk else len(episode.path)):
             choices = planner.maker.choices(walk, words)
             good = teacher.good(walk, choices)
             if any(good) and not all(good):
                 rows.add([choice.features for choice in choices], good)
             if is_own_walk:
-                scores = np.array([planner.score(choice) for choice in choices])
+                scores = planner.scores(choices)
                 power = np.exp(scores - scores.max())
                 chosen = choices[int(rng.choice(len(choices), p=power / power.sum()))]
                 if chosen.is_stop:
@@ -219,7 +126,7 @@ def _collect(
 def _fit_objects(
     world: TextWorld, episodes: Sequence[datasets.GraphEpisode], ridge: float
 ) -> dict[str, float]:
-    rows = _Rows.empty()
+    rows = Rows.empty()
     for episode in episodes:
         things = world.panorama(episode.scan, episode.path[-1]).proposals
         good = [thing.id == episode.object_id for thing in things]
@@ -229,7 +136,7 @@ def _fit_objects(
 
 
 def success_and_spl(
-    planner: LinearTextPlanner,
+    planner: TextPlanner,
     world: TextWorld,
     episodes: Sequence[datasets.GraphEpisode],
     limit: int = _LIMIT,
@@ -275,6 +182,7 @@ def fit(
     ridge: float = 1e-3,
     rounds: int = 1,
     num_tried: int = 100,
+    hidden: int = 16,
     seed: int = 0,
     report: Callable[[str], None] = lambda text: None,
 ) -> tuple[TextWeights, TextWeights]:
@@ -287,39 +195,47 @@ def fit(
         ridge: See :func:`fit_logit`.
         rounds: Times that walks of the planner itself are added to the reference paths.
         num_tried: Episodes of held-out buildings by which the bias of stopping is chosen.
-        seed: Of the sampled walks.
+        hidden: Units of the hidden layer; 0 fits linear scores.
+        seed: Of the sampled walks and of the hidden layer.
         report: Told what happens.
     """
     fitted, back = hold_out(episodes)
     rng = np.random.default_rng(seed)
     config = FeatureConfig(use_prior=True, is_goal_only=is_goal_only)
-    weights = TextWeights(config, {})
-    rows = _Rows.empty()
+    weights = TextWeights(config, Network({}))
+    rows = Rows.empty()
     for number in range(rounds + 1):
-        planner = LinearTextPlanner(weights)
+        planner = TextPlanner(weights)
         _collect(rows, world, fitted, planner, is_own_walk=number > 0, rng=rng)
         report(f'{len(rows.sizes)} states, {len(rows.index)} features')
         if number < rounds:
-            choice = fit_logit(rows, ridge=ridge, min_count=20, without=_PRIOR)
-            weights = replace(weights, choice=choice)
+            linear = fit_logit(rows, ridge=ridge, min_count=_MIN_COUNT, without=_PRIOR)
+            weights = replace(weights, choice=Network(linear))
     num_fitted = len(rows.sizes)
     for is_own_walk in (False, True):
-        _collect(rows, world, back, LinearTextPlanner(weights), is_own_walk=is_own_walk, rng=rng)
+        _collect(rows, world, back, TextPlanner(weights), is_own_walk=is_own_walk, rng=rng)
     thing = _fit_objects(world, fitted, ridge) if is_goal_only else {}
     sample = [back[number] for number in rng.permutation(len(back))[:num_tried]]
     made = []
     for use_prior in (False, True):
         without = '' if use_prior else _PRIOR
-        choice = fit_logit(rows.first(num_fitted), ridge=ridge, min_count=20, without=without)
+        choice = _learn(rows.first(num_fitted), ridge, without, hidden, seed)
         found = TextWeights(replace(config, use_prior=use_prior), choice, thing=thing)
         found = _with_best_bias(found, world, sample, report)
         # The bias is known: now the buildings that were held out for it are learned from as well.
-        choice = fit_logit(rows, ridge=ridge, min_count=20, without=without)
+        choice = _learn(rows, ridge, without, hidden, seed)
         made.append(replace(found, choice=choice))
     if is_goal_only:
         thing = _fit_objects(world, episodes, ridge)
         made = [replace(weights, thing=thing) for weights in made]
     return made[0], made[1]
+
+
+def _learn(rows: Rows, ridge: float, without: str, hidden: int, seed: int) -> Network:
+    linear = fit_logit(rows, ridge=ridge, min_count=_MIN_COUNT, without=without)
+    return fit_network(
+        rows, linear, ridge=ridge, min_count=_MIN_COUNT, without=without, hidden=hidden, seed=seed
+    )
 
 
 def _with_best_bias(
@@ -331,7 +247,7 @@ def _with_best_bias(
     """Choose the bias of stopping by SR + SPL in buildings that were held out."""
     best = (-1.0, 0.0)
     for bias in _GOAL_BIASES if weights.features.is_goal_only else _BIASES:
-        planner = LinearTextPlanner(replace(weights, stop_bias=bias))
+        planner = TextPlanner(replace(weights, stop_bias=bias))
         sr, spl, rgs = success_and_spl(planner, world, sample)
         prior = 'with' if weights.features.use_prior else 'without'
         report(
@@ -355,6 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--tried', type=int, default=100, help='held-out episodes for the bias')
     parser.add_argument('--rounds', type=int, default=1)
     parser.add_argument('--ridge', type=float, default=1e-3)
+    parser.add_argument('--hidden', type=int, default=16, help='hidden units; 0: linear')
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format='%(message)s')
     is_goal_only = options.benchmark == 'reverie'
@@ -371,12 +288,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     made = fit(
         world, episodes, is_goal_only=is_goal_only, ridge=options.ridge, rounds=options.rounds,
-        num_tried=options.tried,
+        num_tried=options.tried, hidden=options.hidden,
         report=_logger.info,
     )  # fmt: skip
     arguments = f'--data DIR --benchmark {options.benchmark} --rounds {options.rounds}'
     arguments += f' --ridge {options.ridge:g} --episodes {options.episodes}'
-    arguments += f' --tried {options.tried}'
+    arguments += f' --tried {options.tried} --hidden {options.hidden}'
     arguments += ' --captions-only' if options.captions_only else ''
     arguments += ' --one-per-path' if options.one_per_path else ''
     command = f'python -m vln_core.evaluation.text_fit {arguments} --out FOLDER'

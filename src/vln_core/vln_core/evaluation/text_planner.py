@@ -1,6 +1,6 @@
 # Copyright 2026 The VLN stack authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ``rules`` planner of the text worlds: linear scores of choices, no model.
+"""The ``rules`` planner of the text worlds: scores of choices, no language model.
 
 Its weights are fitted on training splits by :mod:`.text_fit` and committed with the command that
 made them. It explains itself by the features that decided.
@@ -9,12 +9,18 @@ made them. It explains itself by the features that decided.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vln_core.errors import EpisodeError
 from vln_core.evaluation.text_features import Choice, FeatureConfig, FeatureMaker, named
+from vln_core.evaluation.text_scorer import Network, Scorer
 from vln_core.evaluation.text_words import read_instruction, words_of
 from vln_core.evaluation.text_world import TextPanorama, TextWalk
 
@@ -27,14 +33,14 @@ class TextWeights:
 
     Attributes:
         features: What the features read.
-        choice: Weight of each feature of a choice.
+        choice: Scores the features of a choice.
         stop_bias: Added to the scores of stops.
         thing: Weights by which REVERIE's object is chosen.
         made_by: Command that made the file.
     """
 
     features: FeatureConfig
-    choice: Mapping[str, float]
+    choice: Network
     stop_bias: float = 0.0
     thing: Mapping[str, float] = field(default_factory=dict)
     made_by: str = ''
@@ -50,7 +56,7 @@ class TextWeights:
             raw = json.loads(path.read_text(encoding='utf-8'))
             return cls(
                 features=FeatureConfig(**raw['features']),
-                choice={str(name): float(value) for name, value in raw['choice'].items()},
+                choice=_network(raw['choice']),
                 stop_bias=float(raw['stop_bias']),
                 thing={str(name): float(value) for name, value in raw['thing'].items()},
                 made_by=str(raw['made_by']),
@@ -62,12 +68,26 @@ class TextWeights:
             ) from error
 
     def save(self, path: Path) -> None:
-        """Write the file, one weight a line, in the order of the names."""
+        """Write the file: a line for each feature, in the order of the names."""
         raw = asdict(self)
-        for part in ('choice', 'thing'):
-            raw[part] = {name: round(value, 3) for name, value in sorted(raw[part].items())}
+        raw['thing'] = {name: round(value, 3) for name, value in self.thing.items()}
+        for table in (raw['choice']['linear'], raw['choice']['hidden'], raw['thing']):
+            for name in sorted(table):
+                table[name] = table.pop(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(raw, indent=0) + '\n', encoding='utf-8')
+        text = json.dumps(raw, indent=0)
+        # the numbers of one feature stand in one line
+        text = re.sub(r'\[[^\[\]]*\]', lambda found: ''.join(found[0].split()), text)
+        path.write_text(text + '\n', encoding='utf-8')
+
+
+def _network(raw: Mapping[str, Any]) -> Network:
+    return Network(
+        linear={str(name): float(value) for name, value in raw['linear'].items()},
+        hidden={str(name): [float(v) for v in row] for name, row in raw['hidden'].items()},
+        offset=[float(value) for value in raw['offset']],
+        out=[float(value) for value in raw['out']],
+    )
 
 
 @dataclass(frozen=True)
@@ -79,35 +99,32 @@ class TextDecision:
     rationale: str
 
 
-class LinearTextPlanner:
-    """Chooses by the greatest linear score; ties go to the choice that comes first."""
+class TextPlanner:
+    """Chooses by the greatest score; ties go to the choice that comes first."""
 
     def __init__(self, weights: TextWeights) -> None:
         self.weights = weights
         self.maker = FeatureMaker(weights.features)
+        self._scorer = Scorer(weights.choice)
 
-    def score(self, choice: Choice) -> float:
-        """Return the score of one choice."""
-        table = self.weights.choice
-        score = sum(table.get(name, 0.0) * value for name, value in choice.features.items())
-        return score + self.weights.stop_bias if choice.is_stop else score
+    def scores(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
+        """Return the score of each choice."""
+        bias = self.weights.stop_bias * np.array([choice.is_stop for choice in choices], float)
+        return self._scorer.scores([choice.features for choice in choices]) + bias
 
     def decide(self, walk: TextWalk, instruction: str, *, must_stop: bool = False) -> TextDecision:
         """Return the best choice; with ``must_stop`` the best stop."""
         choices = self.maker.choices(walk, read_instruction(instruction))
         choices = [choice for choice in choices if choice.is_stop or not must_stop]
-        scores = [self.score(choice) for choice in choices]
-        best = max(range(len(choices)), key=lambda number: (scores[number], -number))
-        return TextDecision(choices[best], scores[best], self.explain(choices[best]))
+        scores = self.scores(choices)
+        best = int(np.argmax(scores))
+        return TextDecision(choices[best], float(scores[best]), self.explain(choices[best]))
 
     def explain(self, choice: Choice) -> str:
         """Return the features that speak most for or against a choice, with their shares."""
-        parts = [
-            (self.weights.choice.get(name, 0.0) * value, name)
-            for name, value in choice.features.items()
-        ]
-        parts.sort(key=lambda part: (-abs(part[0]), part[1]))
-        return ', '.join(f'{name} {value:+.2f}' for value, name in parts[:5])
+        shares = self._scorer.shares(choice.features)
+        parts = sorted(shares.items(), key=lambda part: (-abs(part[1]), part[0]))
+        return ', '.join(f'{name} {value:+.2f}' for name, value in parts[:5])
 
     def choose_object(self, panorama: TextPanorama, instruction: str) -> str | None:
         """Return the id of the proposal that the words mean, None where there is none."""
@@ -145,7 +162,7 @@ def object_features(name: str, instruction: str) -> dict[str, float]:
 
 
 def walk_episode(
-    planner: LinearTextPlanner, walk: TextWalk, instruction: str, limit: int
+    planner: TextPlanner, walk: TextWalk, instruction: str, limit: int
 ) -> list[TextDecision]:
     """Walk until the planner stops or ``limit`` decisions are spent; return the decisions."""
     decisions = []

@@ -15,7 +15,7 @@ from pathlib import Path
 from vln_core.errors import EpisodeError
 from vln_core.evaluation.datasets import R2R_FILES, GraphEpisode, find_split, load_r2r
 from vln_core.evaluation.text_features import Choice
-from vln_core.evaluation.text_planner import WEIGHTS, LinearTextPlanner, TextWeights
+from vln_core.evaluation.text_planner import WEIGHTS, TextPlanner, TextWeights
 from vln_core.evaluation.text_words import read_instruction
 from vln_core.evaluation.text_world import NUM_HEADINGS, TextWalk, TextWorld
 from vln_core.system2.demonstrations import rooms_named
@@ -36,7 +36,7 @@ def r2r_walks(data: Path, missing: set[str]) -> Iterator[Walk]:
         EpisodeError: The data cannot be read.
     """
     world = TextWorld(data)
-    planner = LinearTextPlanner(TextWeights.load(WEIGHTS / 'r2r.json'))
+    planner = TextPlanner(TextWeights.load(WEIGHTS / 'r2r.json'))
     for episode in load_r2r(find_split(data, R2R_FILES, 'train')):
         rooms = rooms_named(episode.instruction)
         if not rooms or rooms[-1] not in missing:
@@ -48,7 +48,7 @@ def r2r_walks(data: Path, missing: set[str]) -> Iterator[Walk]:
                 continue  # NavGPT has no text for some viewpoints
 
 
-def _walk(world: TextWorld, planner: LinearTextPlanner, episode: GraphEpisode, room: str) -> Walk:
+def _walk(world: TextWorld, planner: TextPlanner, episode: GraphEpisode, room: str) -> Walk:
     walk = TextWalk(world, episode.scan, episode.path[0], episode.heading)
     read = read_instruction(episode.instruction)
     known, choices, reasons = [], [], []
