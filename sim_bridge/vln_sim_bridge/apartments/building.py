@@ -13,7 +13,7 @@ from vln_sim_bridge.apartments.shape import Part, box
 _WOODS = ((172, 124, 76), (148, 100, 60), (192, 150, 104), (120, 84, 56))
 _TILES = ((206, 206, 200), (160, 176, 184), (190, 178, 160), (140, 150, 150))
 _PAINTS = ((226, 218, 196), (196, 212, 220), (214, 222, 198), (232, 208, 190), (218, 212, 226))
-_WET = {'bathroom', 'kitchen', 'laundry room', 'storage room'}
+_WET = {'bathroom', 'kitchen', 'laundry room', 'storage room', 'garage'}
 _FRAMES = ((110, 62, 30), (60, 74, 96), (134, 44, 38), (52, 86, 62))
 
 

@@ -29,7 +29,7 @@ _EXTRAS = ('bedroom', 'bathroom', 'office', 'dining room', 'laundry room', 'gym'
 _LEAVES = {'bathroom', 'storage room', 'laundry room'}  # nobody walks through these
 _MAX_COUNT = {'bedroom': 3, 'bathroom': 2}
 # what some rooms are furnished as instead, drawn last: the plan around them stays the same
-_VARIANTS = {'office': 'library', 'storage room': 'closet'}
+_VARIANTS = {'office': 'library', 'storage room': 'garage'}
 _VARIANT_CHANCE = 0.45
 
 

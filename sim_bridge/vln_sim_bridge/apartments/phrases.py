@@ -48,7 +48,6 @@ ROOM_WORDS: dict[str, tuple[str, ...]] = {
     'laundry room': ('laundry room', 'utility room'),
     'gym': ('gym', 'exercise room'),
     'storage room': ('storage room', 'store room'),
-    'closet': ('walk-in closet', 'dressing room'),
     'dining room': ('dining room', 'dining area'),
 }
 ORDINALS = ('first', 'second', 'third', 'fourth', 'fifth')

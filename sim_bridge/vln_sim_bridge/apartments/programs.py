@@ -112,7 +112,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
         '?air conditioner',
     ),
     'storage room': ('box', 'bicycle', 'bookshelf', '?box', '?trash can'),
-    'closet': ('wardrobe', 'mirror', '?wardrobe', 'laundry basket', '?box', 'rug'),
+    'garage': ('bicycle', 'box', 'box', 'cabinet', 'trash can', '?bicycle', '?box', '?bench'),
     'corridor': ('shoe rack', 'painting', 'coat rack', 'plant', 'painting', '?bench', '?clock'),
 }
 # without these nobody would recognise the room
@@ -125,7 +125,7 @@ ESSENTIAL: dict[str, tuple[str, ...]] = {
     'dining room': ('dining table',),
     'library': ('bookshelf', 'armchair'),
     'laundry room': ('washing machine',),
-    'closet': ('wardrobe',),
+    'garage': ('bicycle', 'box'),
     'gym': ('treadmill',),
 }
 
