@@ -56,7 +56,7 @@ def shipped():
 
 def test_shipped_examples_are_marked_and_fit_a_prompt():
     found = shipped()
-    assert len({e.room_type for e in found}) == len(found) >= 8
+    assert len({e.room_type for e in found}) == len(found) >= 12
     for one in found:
         assert (one.type_source, one.explained_by) == ('scene', 'rules')
         assert len(one.steps) >= 3 and one.steps[-1].choice.startswith('stop')
