@@ -106,7 +106,10 @@ class _Failed(Exception):
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='vln demo',
-        description='Start the stack on a simulator, give instructions, write a report.',
+        description='Start the stack on a simulator, give instructions, write a report. It takes '
+        'a ROS domain of its own unless ROS_DOMAIN_ID is set, so it may run beside a stack. The '
+        'exit code is 0 if it ran to its end, whatever became of the instructions; 1 if the '
+        'stack failed; 2 for a wrong scene or domain.',
     )
     parser.add_argument('--sim', choices=['raycast', 'habitat'], default='raycast')
     parser.add_argument('--scene', help='apartment:SEED, small_house or a scene folder')

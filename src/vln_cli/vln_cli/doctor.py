@@ -11,13 +11,13 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from vln_cli import machine, setup_workspace
 from vln_cli.environment import stack_environment
-from vln_cli.paths import DDS_PROFILE, HABITAT, PYTHON, ROOT, STATE, VENV
+from vln_cli.paths import DDS_PROFILE, HABITAT, MODELS_LINE, PYTHON, ROOT, STATE, VENV
 from vln_cli.requirements import Requirement, read_requirements
 
 OK, MISSING, WRONG, NOTE = 'ok', 'missing', 'wrong', 'note'
@@ -164,7 +164,17 @@ def _look_at_libraries() -> list[Finding]:
             findings.append(Finding(requirement.name, WRONG, f'version {version}', fix))
         else:
             num_good += 1
+    findings.extend(_look_at_models(installed))
     return [Finding('libraries', OK, f'{num_good} as wanted'), *findings]
+
+
+def _look_at_models(installed: Mapping[str, str]) -> list[Finding]:
+    what = 'detectors with weights'
+    missing = [name for name in ('torch', 'transformers') if name not in installed]
+    if missing:
+        seen = f'not installed (optional): {", ".join(missing)}'
+        return [Finding(what, NOTE, seen, MODELS_LINE)]
+    return [Finding(what, OK, 'torch and transformers are installed')]
 
 
 def _repair_line(requirement: Requirement) -> str:

@@ -130,6 +130,8 @@ def _config(options: argparse.Namespace, given: dict[str, str]) -> Any:
         duration=options.duration,
         hue=options.hue,
         detector=perception.get('detector', 'simulated'),
+        segmenter=perception.get('models.segmenter', ''),
+        captioner=perception.get('models.captioner', ''),
         model_url='' if planner == 'rules' else system2.get('model.base_url', ''),
     )
 

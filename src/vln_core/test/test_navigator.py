@@ -166,14 +166,20 @@ def run(
 
 
 def test_a_grounded_stop_is_verified():
-    result = run(Brain(Stop(object_id=7)))
+    memory = Memory()
+    result = run(Brain(Stop(object_id=7)), memory=memory)
     assert (result.code, result.is_verified) == (EpisodeCode.STOPPED_VERIFIED, True)
+    # Only now is the last clause closed: no planner can know before.
+    updates = [update for record in memory.committed for update in record.notes.progress]
+    assert [(update.index, update.status) for update in updates] == [(0, 'done')]
 
 
 def test_a_stop_without_proof_is_refused_once_and_then_stands():
     brain = Brain(Stop(), Stop())
-    result = run(brain, memory=Memory(sofa_at=9.0))
+    memory = Memory(sofa_at=9.0)
+    result = run(brain, memory=memory)
     assert (result.code, result.is_verified) == (EpisodeCode.STOPPED_UNVERIFIED, False)
+    assert not any(record.notes.progress for record in memory.committed)
     assert 'nearest sofa is 8.9 m away' in brain.contexts[1].refusals[0]
     assert len(result.decisions) == 2
 

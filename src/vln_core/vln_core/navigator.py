@@ -48,7 +48,9 @@ from vln_core.system2.record import (
     Go,
     Goto,
     MoveTo,
+    ProgressUpdate,
     Stop,
+    WorldNotes,
     describe_action,
 )
 from vln_core.system2.validation import validate
@@ -247,6 +249,8 @@ class Navigator:
         if self._config.verify_stop:
             current = replace(context, progress=self._memory.context().progress)
             missing = check_stop(current, record)
+            if not missing:
+                self._close_stop(current, record)
         if missing and episode.num_refused_stops == 0:
             episode.num_refused_stops += 1
             reason = 'stop refused: ' + '; '.join(missing)
@@ -255,6 +259,14 @@ class Navigator:
         message = 'stopped without proof: ' + '; '.join(missing) if missing else record.rationale
         self._note_end(episode, context, record, code, message)
         raise Ended(code, message, is_verified=self._config.verify_stop and not missing)
+
+    def _close_stop(self, context: PlanningContext, record: DecisionRecord) -> None:
+        """Note the last clause as done: no planner can say so before its stop is verified."""
+        goal = context.progress.items[-1]
+        if goal.status.is_open:
+            done = ProgressUpdate(index=goal.index, status='done', reason='the stop is verified')
+            closing = record.model_copy(update={'notes': WorldNotes(progress=(done,))})
+            self._memory.commit(closing)
 
     def _note_end(
         self,

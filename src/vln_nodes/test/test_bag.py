@@ -135,8 +135,11 @@ def test_no_bag_is_an_error_in_words(tmp_path: Path) -> None:
     with pytest.raises(BagError, match='no bag'):
         Bag(tmp_path)
     (tmp_path / 'bag').mkdir()
-    with pytest.raises(ConfigError, match='no bag can be begun'):
+    with pytest.raises(ConfigError, match='exists.*choose another folder'):
         BagWriter(tmp_path / 'bag')
+    (tmp_path / 'file').write_text('')
+    with pytest.raises(ConfigError, match='no bag can be begun'):
+        BagWriter(tmp_path / 'file' / 'bag')
 
 
 def test_trace_topics_leave_live_pictures_out() -> None:

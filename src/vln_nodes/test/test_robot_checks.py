@@ -169,10 +169,24 @@ def test_the_rest() -> None:
     assert checks.check_command_timeout(1.5).state == 'wrong'
     assert checks.check_buffers(212_992, 921_600).state == 'note'
     assert checks.check_buffers(16_000_000, 921_600).state == 'ok'
+    assert 'not known: none came' in checks.check_buffers(16_000_000, 0).seen
     assert checks.check_detector('simulated', is_simulated=False).state == 'wrong'
     assert checks.check_detector('simulated', is_simulated=True).state == 'ok'
     report = checks.as_markdown('Robot', [checks.check_command_timeout(1.5)])
     assert '| velocity time-out | **wrong** |' in report
+
+
+def test_a_back_end_without_its_packages_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
+    check = checks.check_detector('grounding_dino', is_simulated=False)
+    assert check.state == 'missing' and 'torch and transformers' in check.seen
+    assert check.fix.endswith('pip install -r config/requirements/models.txt')
+    assert checks.check_back_end('segmenter', 'sam2').state == 'missing'
+    yolox = checks.check_detector('onnx_yolox', is_simulated=False)
+    assert yolox.state == 'missing' and yolox.fix.endswith('language.txt')
+    assert checks.check_detector('mllm', is_simulated=False).state == 'ok'
+    monkeypatch.setattr('importlib.util.find_spec', lambda name: object())
+    assert checks.check_detector('grounding_dino', is_simulated=False).state == 'ok'
 
 
 def test_endpoint() -> None:

@@ -145,6 +145,10 @@ class BagWriter:
         """
         try:
             folder.mkdir(parents=True)
+        except FileExistsError as error:
+            raise ConfigError(
+                f'{folder} exists, and a bag is never written over: choose another folder'
+            ) from error
         except OSError as error:
             raise ConfigError(f'no bag can be begun at {folder}: {error.strerror}') from error
         self.folder = folder

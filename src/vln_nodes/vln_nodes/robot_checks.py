@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vln_core.geometry.camera import PinholeCamera, back_project_image
 from vln_core.geometry.transforms import apply
 from vln_core.perception import camera_checks
+from vln_core.perception.models import install_line, missing_modules
 
 OK, MISSING, WRONG, NOTE = 'ok', 'missing', 'wrong', 'note'
 MIN_RATE = {'color': 5.0, 'depth': 8.0, 'odom': 15.0}
@@ -300,7 +301,11 @@ def check_buffers(rmem_max: int | None, picture_bytes: int) -> Check:
     what = 'network buffer'
     if rmem_max is None:
         return Check(what, NOTE, 'net.core.rmem_max cannot be read')
-    seen = f'net.core.rmem_max = {rmem_max / 1e6:.1f} MB, a picture has {picture_bytes / 1e6:.1f}'
+    seen = f'net.core.rmem_max = {rmem_max / 1e6:.1f} MB, '
+    if picture_bytes:
+        seen += f'a picture has {picture_bytes / 1e6:.1f} MB'
+    else:
+        seen += 'how much a picture has is not known: none came'
     if rmem_max < max(_RMEM, 4 * picture_bytes):
         fix = f'where pictures cross a network: sysctl -w net.core.rmem_max={2 * _RMEM}'
         return Check(what, NOTE, seen, fix)
@@ -312,7 +317,16 @@ def check_detector(name: str, *, is_simulated: bool) -> Check:
     if name == 'simulated' and not is_simulated:
         fix = 'set perception: detector in the parameter file (docs/models.md)'
         return Check('detector', WRONG, '"simulated" sees nothing on a robot', fix)
-    return Check('detector', OK, name)
+    return check_back_end('detector', name)
+
+
+def check_back_end(what: str, name: str) -> Check:
+    """Check that the packages of a detector, segmenter or captioner are installed."""
+    missing = missing_modules(name)
+    if missing:
+        seen = f'{name} needs {" and ".join(missing)}, not installed: the launch would end'
+        return Check(what, MISSING, seen, install_line(missing[0]))
+    return Check(what, OK, name)
 
 
 def as_markdown(title: str, checks: Sequence[Check]) -> str:

@@ -56,6 +56,8 @@ class ProbeConfig:
         base_frame: Frame of the robot, with the floor at z = 0.
         duration: How long to listen, seconds.
         detector: Configured back end of perception.
+        segmenter: Of perception, '' without.
+        captioner: Of perception, '' without.
         model_url: Endpoint of System 2; '' without a model.
         hue: Colour of a thing that is held before the camera, for the order of channels; '' none.
     """
@@ -67,6 +69,8 @@ class ProbeConfig:
     base_frame: str = 'base_link'
     duration: float = 5.0
     detector: str = 'simulated'
+    segmenter: str = ''
+    captioner: str = ''
     model_url: str = ''
     hue: str = ''
 
@@ -133,6 +137,9 @@ class RobotProbe:
         found.append(checks.check_buffers(_rmem_max(), size))
         has_labels = bool(self._node.count_publishers('sim/labels'))
         found.append(checks.check_detector(self._config.detector, is_simulated=has_labels))
+        for what in ('segmenter', 'captioner'):
+            if name := getattr(self._config, what):
+                found.append(checks.check_back_end(what, name))
         found.append(check_endpoint(self._config.model_url))
         return found
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
 import os
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from vln_core.system2.model_profile import ModelProfile
 PRECISIONS = ('float32', 'float16', 'bfloat16')
 SEGMENTERS = ('', 'sam', 'sam2')
 CAPTIONERS = ('', 'florence2', 'instructblip', 'mllm')
+_WITHOUT_PACKAGES = ('', 'simulated', 'mllm')
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,24 @@ def weights_file(path: str, what: str) -> Path:
     return file
 
 
+def missing_modules(name: str) -> list[str]:
+    """Return what a detector, segmenter or captioner imports and this Python does not have.
+
+    Args:
+        name: Of the back end; '' is none.
+    """
+    if name in _WITHOUT_PACKAGES:
+        return []
+    needed = ('onnxruntime',) if name == 'onnx_yolox' else ('torch', 'transformers')
+    return [module for module in needed if importlib.util.find_spec(module) is None]
+
+
+def install_line(module: str = 'torch') -> str:
+    """Return what to type in the checkout to get a module of a back end."""
+    file = 'language.txt' if module == 'onnxruntime' else 'models.txt'
+    return f'.vln/venv/bin/python -m pip install -r config/requirements/{file}'
+
+
 def require(module: str, what: str) -> Any:
     """Import a module of the extra ``models``.
 
@@ -100,7 +120,7 @@ def require(module: str, what: str) -> Any:
     except ImportError as error:
         raise PerceptionError(
             f'{what} needs {module}, which cannot be imported ({error}); install the extra: '
-            'pip install -r config/requirements/models.txt'
+            f'{install_line(module)}'
         ) from error
 
 

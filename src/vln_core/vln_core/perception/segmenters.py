@@ -13,7 +13,13 @@ import numpy as np
 from vln_core.errors import PerceptionError
 from vln_core.observation import Segment, View
 from vln_core.perception.detector import Detector, detect_all
-from vln_core.perception.models import ModelConfig, load_network, load_pretrained, require
+from vln_core.perception.models import (
+    ModelConfig,
+    install_line,
+    load_network,
+    load_pretrained,
+    require,
+)
 
 # Name -> classes of transformers: network, processor.
 _CLASSES = {'sam': ('SamModel', 'SamProcessor'), 'sam2': ('Sam2Model', 'Sam2Processor')}
@@ -37,8 +43,8 @@ class Segmenter:
         auto = require('transformers', name)
         if not all(hasattr(auto, cls) for cls in _CLASSES[name]):
             raise PerceptionError(
-                f'{name} needs a newer transformers than {auto.__version__}; install '
-                'config/requirements/models.txt'
+                f'{name} needs a newer transformers than {auto.__version__}: '
+                f'{install_line()} --upgrade'
             )
         network, processor = (getattr(auto, cls) for cls in _CLASSES[name])
         path = config.segmenter_path
