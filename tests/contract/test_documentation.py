@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from vln_core.outcome import EpisodeCode, GroundingCode, MotionCode
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob('*.md')), *sorted((ROOT / 'docs').glob('*.md'))]
 LINK = re.compile(r'\]\(([^)\s]+)\)')
@@ -79,6 +81,13 @@ def test_readme_links_every_page():
     linked = set(LINK.findall((ROOT / 'README.md').read_text(encoding='utf-8')))
     pages = {str(page.relative_to(ROOT)) for page in PAGES if page.name != 'README.md'}
     assert pages - linked == set()
+
+
+@pytest.mark.parametrize('codes', [EpisodeCode, MotionCode, GroundingCode])
+def test_every_code_of_a_result_is_explained(codes):
+    page = (ROOT / 'docs' / 'troubleshooting.md').read_text(encoding='utf-8')
+    rows = [f'| {int(code)} | `{code.name}` |' for code in codes]
+    assert [row for row in rows if row not in page] == []
 
 
 def test_checks_see_what_is_wrong():
