@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,18 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 
+from vln_cli.health import NODES
 from vln_interfaces.action import Navigate
-from vln_interfaces.msg import DecisionRecord, GroundTruth, Panorama, ProgressRecord, WorldGraph
+from vln_interfaces.msg import (
+    DecisionRecord,
+    GroundTruth,
+    Heartbeat,
+    Panorama,
+    ProgressRecord,
+    WorldGraph,
+)
 from vln_interfaces.srv import GeodesicDistance, GetMapImage, PlaceRobot
+from vln_nodes import qos
 
 _LATCHED = QoSProfile(
     depth=5, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
@@ -55,6 +65,7 @@ class DemoClient(Node):
         self._recording = Recording()
         self._progress: ProgressRecord | None = None
         self._truth: GroundTruth | None = None
+        self._silent = set(NODES)
         self._navigate = ActionClient(self, Navigate, 'navigate')
         self._place = self.create_client(PlaceRobot, 'sim/place_robot')
         self._distance = self.create_client(GeodesicDistance, 'sim/geodesic_distance')
@@ -65,6 +76,12 @@ class DemoClient(Node):
         self.create_subscription(ProgressRecord, 'progress', self._on_progress, _LATCHED)
         self.create_subscription(WorldGraph, 'world_graph', self._on_graph, _LATCHED)
         self.create_subscription(GroundTruth, 'sim/ground_truth', self._on_truth, reliable)
+        self.create_subscription(
+            Heartbeat,
+            'heartbeat',
+            lambda message: self._silent.discard(message.node),
+            qos.HEARTBEAT,
+        )
 
     def wait_for_stack(self, timeout: float, is_alive: Callable[[], bool]) -> None:
         """Wait until the stack answers.
@@ -82,6 +99,8 @@ class DemoClient(Node):
             'service sim/place_robot': self._place.service_is_ready,
             'service sim/geodesic_distance': self._distance.service_is_ready,
             'topic sim/ground_truth': lambda: self._truth is not None,
+            # An instruction given while a node still loads would fail for want of it.
+            **{f'heartbeat of {name}': partial(self._is_heard, name) for name in NODES},
         }
         while waiting:
             if not is_alive():
@@ -92,6 +111,9 @@ class DemoClient(Node):
                 )
             rclpy.spin_once(self, timeout_sec=0.1)
             waiting = {name: ready for name, ready in waiting.items() if not ready()}
+
+    def _is_heard(self, node: str) -> bool:
+        return node not in self._silent
 
     def place(self, x: float, y: float, yaw: float) -> None:
         """Put the robot at a pose of the world (m, rad) and wait until the truth says so.
