@@ -11,11 +11,12 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2: run ./vln test, or source the environment')
 
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import CameraInfo, Image
 
 from vln_core.errors import PerceptionError
 from vln_core.geometry.camera import PinholeCamera
 from vln_core.geometry.transforms import camera_mount_tform
+from vln_nodes.depth_lens import DepthLens
 from vln_nodes.safety_parameters import SafetyParameters
 from vln_nodes.safety_sensors import SafetySensors
 
@@ -26,8 +27,8 @@ MOUNT = camera_mount_tform(0.1, 0.0, 1.0)
 def obstacles(depth):
     message = Image(height=24, width=32, encoding='32FC1', step=128)
     message.data = depth.astype(np.float32).tobytes()
-    sensors = SimpleNamespace(_config=SafetyParameters())
-    return SafetySensors._obstacles(sensors, message, CAMERA, MOUNT)
+    sensors = SimpleNamespace(_config=SafetyParameters(), _lens=DepthLens(rectify=True))
+    return SafetySensors._obstacles(sensors, message, CameraInfo(), CAMERA, MOUNT)
 
 
 @pytest.mark.parametrize('value', [np.nan, 0.0, -1.0])
