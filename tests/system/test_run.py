@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
+from vln_interfaces.msg import SafetyStatus
 from vln_sim_bridge.episodes import load_episodes
 from vln_sim_bridge.scene_cache import resolve_scene
 
@@ -39,7 +43,19 @@ def test_instruction_in_lockstep(sim, start_stack, watch):
     assert not stack.segments_left()
 
 
-def test_namespace(start_stack, watch):
+def run_stop(domain, *arguments):
+    """Run ``./vln stop`` in the domain of a stack."""
+    return subprocess.run(
+        [sys.executable, '-m', 'vln_cli', 'stop', *arguments],
+        env=dict(os.environ, ROS_DOMAIN_ID=str(domain)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_namespace_and_stop_from_a_terminal(start_stack, watch):
     """Two robots can share a domain: everything but the clock is below the name."""
     stack = start_stack(scene=SCENE, namespace='robot1')
     watcher = watch(stack, 'robot1')
@@ -48,6 +64,17 @@ def test_namespace(start_stack, watch):
     watcher.wait_motion()
     outside = [name for name in watcher.topics() if not name.startswith('/robot1/')]
     assert set(outside) <= {'/clock', '/parameter_events', '/rosout'}
+    other = run_stop(stack.domain, '--namespace', 'robot2', '--timeout', '1')
+    assert other.returncode == 1
+    assert 'not confirmed' in other.stderr
+    assert watcher.status.state != SafetyStatus.EMERGENCY_STOP
+    stopped = run_stop(stack.domain, '--namespace', 'robot1')
+    assert (stopped.returncode, stopped.stdout) == (0, 'stopped until released\n')
+    assert watcher.status.state == SafetyStatus.EMERGENCY_STOP
+    assert watcher.commands[-1][1:] == (0.0, 0.0)
+    released = run_stop(stack.domain, '--namespace', 'robot1', '--release')
+    assert (released.returncode, released.stdout) == (0, 'released\n')
+    assert watcher.status.state != SafetyStatus.EMERGENCY_STOP
     stack.signal(signal.SIGINT)
     assert stack.seconds_until_gone() <= GONE
 

@@ -9,11 +9,14 @@ import sys
 
 import pytest
 
+from vln_cli import setup_workspace
+from vln_cli.__main__ import main
 from vln_cli.commands import COMMANDS
 from vln_cli.launch import resolve_launch_file
 from vln_cli.paths import ENVIRONMENT, ROOT
 from vln_cli.run import find_executable
 
+SOURCE = str(ROOT / 'src' / 'vln_cli')
 needs_setup = pytest.mark.skipif(not ENVIRONMENT.exists(), reason='./vln setup has not run here')
 
 
@@ -42,6 +45,26 @@ def test_every_command_has_help(name):
     result = vln(name, '--help')
     assert result.returncode == 0, result.stderr
     assert f'vln {name}' in result.stdout
+
+
+def test_help_of_the_demo_needs_nothing_installed():
+    code = "from vln_cli.demo import main; main(['--help'])"
+    result = subprocess.run(
+        [sys.executable, '-I', '-S', '-c', f'import sys; sys.path.insert(0, {SOURCE!r}); {code}'],
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert '--keep' in result.stdout
+
+
+def test_help_before_the_set_up_installs_nothing(monkeypatch, capsys):
+    monkeypatch.delenv('VLN_INSIDE', raising=False)
+    monkeypatch.setattr(setup_workspace, 'is_current', lambda: False)
+    monkeypatch.setattr(setup_workspace, 'ensure', lambda: pytest.fail('it set up'))
+    monkeypatch.setitem(sys.modules, 'vln_cli.eval', None)  # as where its libraries are absent
+    assert main(['eval', '--help']) == 0
+    assert './vln setup' in capsys.readouterr().out
 
 
 def test_unknown_command_is_one_line_with_the_nearest():

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vln_cli import demo
+from vln_cli import demo, demo_run
 from vln_sim_bridge.episodes import Episode
 
 
@@ -30,29 +30,29 @@ def _episode(number: int, instruction: str) -> Episode:
 def scene(tmp_path, monkeypatch):
     """Return the folder of a scene of four episodes that starts at (9, 9)."""
     episodes = [_episode(n, f'Go to the sofa number {n}.') for n in range(1, 5)]
-    monkeypatch.setattr(demo, 'load_episodes', lambda _: episodes)
-    monkeypatch.setattr(demo, 'load_scene', lambda _: SimpleNamespace(start=(9.0, 9.0, 0.0)))
+    monkeypatch.setattr(demo_run, 'load_episodes', lambda _: episodes)
+    monkeypatch.setattr(demo_run, 'load_scene', lambda _: SimpleNamespace(start=(9.0, 9.0, 0.0)))
     return tmp_path
 
 
 def test_three_episodes_without_words_of_ones_own(scene):
-    tasks = demo._tasks(scene, [])
+    tasks = demo_run._tasks(scene, [])
     assert [task.start[0] for task in tasks] == [1.0, 2.0, 3.0]
 
 
 def test_words_of_an_episode_are_measured_against_its_goal(scene):
-    (task,) = demo._tasks(scene, ['go to the  sofa number 4'])
+    (task,) = demo_run._tasks(scene, ['go to the  sofa number 4'])
     assert (task.start, task.goal) == ((4.0, 0.0, 0.0), (0.0, 4.0))
 
 
 def test_other_words_start_at_the_scenes_start_without_a_goal(scene):
-    (task,) = demo._tasks(scene, ['Find a chair.'])
+    (task,) = demo_run._tasks(scene, ['Find a chair.'])
     assert (task.start, task.goal) == ((9.0, 9.0, 0.0), None)
 
 
 def test_a_second_stack_in_the_domain_is_not_instructed(scene, monkeypatch, capsys):
-    monkeypatch.setattr(demo, 'resolve_scene', lambda _: scene)
-    monkeypatch.setattr(demo, 'has_stack', lambda domain: domain == '77')
+    monkeypatch.setattr(demo_run, 'resolve_scene', lambda _: scene)
+    monkeypatch.setattr(demo_run, 'has_stack', lambda domain: domain == '77')
     monkeypatch.setenv('ROS_DOMAIN_ID', '77')
     assert demo.main(['--out', str(scene / 'out')]) == 2
     assert 'a stack runs already in ROS domain 77' in capsys.readouterr().out
@@ -60,17 +60,17 @@ def test_a_second_stack_in_the_domain_is_not_instructed(scene, monkeypatch, caps
 
 
 def test_the_result_has_the_promised_keys_and_is_valid_json():
-    task = demo.Task('Go to the sofa.', (0.0, 0.0, 0.0), (1.0, 1.0))
+    task = demo_run.Task('Go to the sofa.', (0.0, 0.0, 0.0), (1.0, 1.0))
     result = SimpleNamespace(is_verified=True, num_decisions=4, error_msg='verified stop')
     recording = SimpleNamespace(result=result, num_collisions=1, seconds=12.34)
-    rows = [demo._row(task, recording, distance) for distance in (1.23456, 3.1, float('inf'))]
-    rows.append(demo._row(task, recording, None))
+    rows = [demo_run._row(task, recording, distance) for distance in (1.23456, 3.1, float('inf'))]
+    rows.append(demo_run._row(task, recording, None))
     keys = ['instruction', 'success', 'distance_m', 'decisions', 'collisions', 'seconds', 'reason']
     assert [list(row) for row in rows] == [keys] * 4
     assert [row['success'] for row in rows] == [True, False, False, True]
     assert [row['distance_m'] for row in rows] == [1.235, 3.1, None, None]
     options = SimpleNamespace(sim='raycast', seed=7)
-    summary = demo._summary(options, Path('apartment_7'), rows, 99.96)
+    summary = demo_run._summary(options, Path('apartment_7'), rows, 99.96)
     text = json.dumps(summary, allow_nan=False)
     assert list(json.loads(text)) == [
         'sim', 'scene', 'seed', 'successes', 'collisions', 'seconds', 'episodes',

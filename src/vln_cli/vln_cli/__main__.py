@@ -38,6 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _call(command, rest)
         except ImportError:
             pass  # this one builds its help from installed libraries
+        from vln_cli.setup_workspace import is_current
+
+        if not is_current():
+            print(f'usage: ./vln {name} ...\n\n{command.summary}\n')
+            print('Its options are told once this checkout is set up: ./vln setup')
+            return 0
     from vln_cli.setup_workspace import ensure
 
     code = ensure()

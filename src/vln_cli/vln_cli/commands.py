@@ -30,6 +30,7 @@ COMMANDS: dict[str, Command] = {
     'run': Command('run', 'run one executable of a package'),
     'health': Command('health', 'do the nodes of a running stack live'),
     'go': Command('go', 'give a running stack an instruction and watch it'),
+    'stop': Command('stop', 'stop the robot at once, until ./vln stop --release'),
     'teleop': Command('teleop', 'drive by keyboard, through the safety process'),
     'monitor': Command('monitor', 'watch, instruct and stop the robot in a browser'),
     'record': Command('record', 'record a running stack into a bag'),

@@ -132,6 +132,7 @@ def decision(
     analysis = content.get('analysis', '') if isinstance(content, dict) else ''
     return {
         'episode': record.episode_id,
+        'instruction': record.instruction,
         'step': record.step,
         'panorama': record.panorama_id,
         'planner': record.planner,

@@ -10,6 +10,7 @@ gate at 20 Hz and at the instant something becomes too old, so that no callback 
 from __future__ import annotations
 
 import gc
+import math
 import threading
 import time
 from typing import Any
@@ -30,6 +31,8 @@ from vln_nodes.safety_lockstep import SOLITUDE, Lockstep
 from vln_nodes.safety_parameters import SafetyParameters
 from vln_nodes.safety_sensors import SafetySensors
 
+_LOG_PERIOD = 2.0  # s, of one state in the log; topic and diagnostics tell every change
+
 
 class SafetyNode(StackNode):
     """Publishes ``cmd_vel`` and ``safety_status``; serves ``emergency_stop``."""
@@ -41,6 +44,7 @@ class SafetyNode(StackNode):
         warm_up(config.band, self.gate.body)  # before anything depends on this process
         self.status = SafetyStatus(state=SafetyStatus.STARTING, message='starting')
         self._status_time = 0.0
+        self._logged: dict[str, float] = {}
         self._lock = threading.RLock()  # of the gate and of cmd_vel
         self._lockstep: Lockstep | None = None
         self._started = steady_now()
@@ -187,7 +191,13 @@ class SafetyNode(StackNode):
             ok = (SafetyState.OK, SafetyState.STARTING)
             self.report(warning='' if int(state) in ok else text, source=source)
         if is_change:
-            self.get_logger().info(f'{SafetyState(int(state)).name}: {text}')
+            self._log(SafetyState(int(state)).name, text, now)
+
+    def _log(self, name: str, text: str, now: float) -> None:
+        """Log a state, and one that flickers not at every change."""
+        if now - self._logged.get(name, -math.inf) >= _LOG_PERIOD:
+            self._logged[name] = now
+            self.get_logger().info(f'{name}: {text}')
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Zero at once, and until the node is activated again."""

@@ -49,7 +49,15 @@ function showDecision(entry) {
 }
 
 export function showDecisions(entries) {
-  byId('decisions').replaceChildren(...entries.slice().reverse().map(showDecision));
+  const items = [];  // newest first, those of an instruction below its words
+  entries.forEach((entry, k) => {
+    const before = entries[k - 1];
+    if (!before || before.episode !== entry.episode || entry.step < before.step) {
+      items.unshift(element('li', 'instruction', entry.instruction || entry.episode));
+    }
+    items.splice(1, 0, showDecision(entry));
+  });
+  byId('decisions').replaceChildren(...items);
   const sum = (key) => entries.reduce((total, entry) => total + (entry[key] ?? 0), 0);
   const facts = [`${entries.length} ${entries.length === 1 ? 'decision' : 'decisions'}`];
   const tokens = sum('prompt_tokens') + sum('completion_tokens');
