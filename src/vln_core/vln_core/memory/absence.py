@@ -43,18 +43,17 @@ def looked_at(
         [(c.fx, c.fy, c.cx, c.cy, c.width, c.height) for c in (view.camera for view in views)]
     )
     fx, fy, cx, cy, width, height = camera.T[:, :, None]
-    z = points[..., 2]
-    ahead = z > 0.6
-    safe_z = np.where(ahead, z, 1.0)
-    u = fx * points[..., 0] / safe_z + cx
-    v = fy * points[..., 1] / safe_z + cy
-    inside = ahead & (halves * fx / safe_z > 5.0)
-    inside &= (u > _MARGIN * width) & (u < (1 - _MARGIN) * width)
-    inside &= (v > _MARGIN * height) & (v < (1 - _MARGIN) * height)
+    x, y, z = points[..., 0] * fx, points[..., 1] * fy, points[..., 2]
+    # Ahead, not tiny, and well within the picture; times z, as only few are divided by it.
+    inside = (z > 0.6) & (halves * fx > 5.0 * z)
+    inside &= (x > (_MARGIN * width - cx) * z) & (x < ((1 - _MARGIN) * width - cx) * z)
+    inside &= (y > (_MARGIN * height - cy) * z) & (y < ((1 - _MARGIN) * height - cy) * z)
     which, shown = np.nonzero(inside)
     if not len(which):
         return []
-    u, v, z, half = u[inside], v[inside], z[inside], halves[shown]
+    z, half = z[inside], halves[shown]
+    u = x[inside] / z + camera[which, 2]
+    v = y[inside] / z + camera[which, 3]
     spread = np.clip(0.4 * half * camera[which, 0] / z, 1.0, 30.0)
     columns = np.rint(u[:, None] + _NINE[:, 0] * spread[:, None]).astype(int)
     rows = np.rint(v[:, None] + _NINE[:, 1] * spread[:, None]).astype(int)
