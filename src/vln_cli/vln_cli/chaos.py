@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vln_cli.chaos_findings import Findings, Tried
-from vln_cli.domains import claim_domain
 from vln_cli.interrupts import interrupt
 
 if TYPE_CHECKING:
@@ -43,6 +42,9 @@ _UNTIL_MOVING, _OTHERS = 45.0, 10.0
 def main(argv: Sequence[str]) -> int:
     """Run the campaign; 0 if every invariant held, 1 if not, 2 if nothing could be run."""
     options = _parser().parse_args(list(argv))
+    # Not before: --help is there before anything is installed.
+    from vln_cli.domains import claim_domain
+
     # Never the domain of the shell: a robot may be in it.
     os.environ['ROS_DOMAIN_ID'] = str(claim_domain())
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'

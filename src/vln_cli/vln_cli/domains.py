@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from vln_core.file_lock import lock_file
+
 # 1 to 101: the ports of higher domains lie where Linux gives ports to anybody.
 _COUNT = 101
-_held: dict[int, IO[str]] = {}
+_held: dict[int, IO[bytes]] = {}
 _given: list[int] = []
 
 
@@ -34,7 +35,7 @@ def claim_domain() -> int:
     """
     # After the last one, where what was in it may not have left the graph yet.
     for domain in _from(1 + (_given[-1] if _given else os.getpid()) % _COUNT):
-        lock = _locked(_folder() / f'domain-{domain}.lock')
+        lock = lock_file(_folder() / f'domain-{domain}.lock')
         if lock is None:
             continue
         if has_stack(domain):
@@ -67,19 +68,8 @@ def _from(first: int) -> Iterator[int]:
     return (1 + (first - 1 + k) % _COUNT for k in range(_COUNT))
 
 
-def _locked(file: Path) -> IO[str] | None:
-    """Return the open file with its lock, None where another holds it."""
-    opened = file.open('a')
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        opened.close()
-        return None
-    return opened
-
-
 def _is_held(file: Path) -> bool:
-    lock = _locked(file)
+    lock = lock_file(file)
     if lock is not None:
         lock.close()
     return lock is None

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vln_cli import local_model
-from vln_cli.domains import claim_domain
 from vln_cli.interrupts import interrupt
 from vln_cli.lanes import Lane, lanes
 from vln_cli.paths import RESULTS, ROOT
@@ -129,6 +128,9 @@ def _run_lane(lane: Lane, extra: list[str]) -> Outcome:
 
 def _private_domain(environment: dict[str, str]) -> dict[str, str]:
     """Keep tests away from robots, and from other tests on this machine."""
+    # Not before: --help is there before anything is installed.
+    from vln_cli.domains import claim_domain
+
     environment.setdefault('ROS_DOMAIN_ID', str(claim_domain()))
     environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     environment['PYTHONFAULTHANDLER'] = '1'

@@ -11,7 +11,7 @@ from vln_core.errors import ConfigError, EpisodeError, UnknownReference
 from vln_core.evaluation import datasets, text_fit
 from vln_core.evaluation.text_benchmark import TextBenchmark
 from vln_core.evaluation.text_features import FeatureConfig, FeatureMaker, named
-from vln_core.evaluation.text_learning import Rows, fit_logit, fit_network
+from vln_core.evaluation.text_learning import Rows, fit_logit, fit_network, mean_of
 from vln_core.evaluation.text_planner import TextPlanner, TextWeights, walk_episode
 from vln_core.evaluation.text_scorer import Network, Scorer
 from vln_core.evaluation.text_words import read_instruction, words_of
@@ -180,6 +180,17 @@ def test_shares_of_features_sum_up_to_the_score():
     assert score == pytest.approx(1.0 - 1.0 + 1.75) and alone == pytest.approx(1.0 + 2.25)
     shares = scorer.shares(features)
     assert sum(shares.values()) + 0.25 == pytest.approx(score) and shares['unknown'] == 0.0
+
+
+def test_the_mean_of_networks_has_the_mean_of_their_scores():
+    networks = [
+        Network({'a': 1.0, 'b': -0.5}, {'a': [2.0, -1.0], 'c': [0.5, 3.0]}, [0.2, -1.0], [1.0, 2.0]),
+        Network({'a': 3.0}, {'b': [1.5], 'c': [-4.0]}, [0.5], [0.7]),
+    ]  # fmt: skip
+    options = [{'a': 1.0, 'b': 2.0}, {'c': -1.0}, {'a': -2.0, 'c': 0.5}]
+    each = [Scorer(network).scores(options) for network in networks]
+    assert Scorer(mean_of(networks)).scores(options) == pytest.approx(np.mean(each, axis=0))
+    assert mean_of(networks[:1]) is networks[0]
 
 
 def test_the_last_decision_is_the_best_stop(world, data):

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import tempfile
@@ -25,6 +24,7 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from vln_core.errors import ConfigError
+from vln_core.file_lock import lock_file
 from vln_nodes import qos
 from vln_nodes.heartbeat import HeartbeatPublisher
 from vln_nodes.meters import Meters
@@ -168,7 +168,7 @@ def _name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return str(kwargs['topic'] if 'topic' in kwargs else args[1])
 
 
-def claim_name(full_name: str) -> IO[str]:
+def claim_name(full_name: str) -> IO[bytes]:
     """Take the machine-wide lock of a node name; the process's death frees it.
 
     Two stacks that publish into one graph would steer one robot, and discovery is too slow to
@@ -181,13 +181,10 @@ def claim_name(full_name: str) -> IO[str]:
     digest = hashlib.sha256(full_name.encode()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir()) / f'vln-{os.getuid()}'
     folder.mkdir(mode=0o700, exist_ok=True)
-    lock = (folder / f'{domain}-{digest}.lock').open('a')
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
+    lock = lock_file(folder / f'{domain}-{digest}.lock')
+    if lock is None:
         raise ConfigError(
             f'{full_name} runs already in ROS domain {domain}: stop the other stack, or start '
             'this one with another namespace or ROS_DOMAIN_ID'
-        ) from error
+        )
     return lock

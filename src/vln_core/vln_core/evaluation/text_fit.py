@@ -26,7 +26,7 @@ import numpy as np
 from vln_core.evaluation import datasets
 from vln_core.evaluation.scoring import SUCCESS_RADIUS
 from vln_core.evaluation.text_features import Choice, FeatureConfig
-from vln_core.evaluation.text_learning import Rows, fit_logit, fit_network
+from vln_core.evaluation.text_learning import Rows, fit_logit, fit_network, mean_of
 from vln_core.evaluation.text_planner import (
     TextPlanner,
     TextWeights,
@@ -183,6 +183,7 @@ def fit(
     rounds: int = 1,
     num_tried: int = 100,
     hidden: int = 16,
+    members: int = 1,
     seed: int = 0,
     report: Callable[[str], None] = lambda text: None,
 ) -> tuple[TextWeights, TextWeights]:
@@ -196,6 +197,7 @@ def fit(
         rounds: Times that walks of the planner itself are added to the reference paths.
         num_tried: Episodes of held-out buildings by which the bias of stopping is chosen.
         hidden: Units of the hidden layer; 0 fits linear scores.
+        members: Networks with other first weights, of which the mean is taken.
         seed: Of the sampled walks and of the hidden layer.
         report: Told what happens.
     """
@@ -219,11 +221,11 @@ def fit(
     made = []
     for use_prior in (False, True):
         without = '' if use_prior else _PRIOR
-        choice = _learn(rows.first(num_fitted), ridge, without, hidden, seed)
+        choice = _learn(rows.first(num_fitted), ridge, without, hidden, seed, members)
         found = TextWeights(replace(config, use_prior=use_prior), choice, thing=thing)
         found = _with_best_bias(found, world, sample, report)
         # The bias is known: now the buildings that were held out for it are learned from as well.
-        choice = _learn(rows, ridge, without, hidden, seed)
+        choice = _learn(rows, ridge, without, hidden, seed, members)
         made.append(replace(found, choice=choice))
     if is_goal_only:
         thing = _fit_objects(world, episodes, ridge)
@@ -231,11 +233,19 @@ def fit(
     return made[0], made[1]
 
 
-def _learn(rows: Rows, ridge: float, without: str, hidden: int, seed: int) -> Network:
+def _learn(
+    rows: Rows, ridge: float, without: str, hidden: int, seed: int, members: int
+) -> Network:
     linear = fit_logit(rows, ridge=ridge, min_count=_MIN_COUNT, without=without)
-    return fit_network(
-        rows, linear, ridge=ridge, min_count=_MIN_COUNT, without=without, hidden=hidden, seed=seed
-    )
+    return mean_of(
+        [
+            fit_network(
+                rows, linear, ridge=ridge, min_count=_MIN_COUNT, without=without, hidden=hidden,
+                seed=seed + number,
+            )
+            for number in range(members)
+        ]
+    )  # fmt: skip
 
 
 def _with_best_bias(
@@ -272,6 +282,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument('--rounds', type=int, default=1)
     parser.add_argument('--ridge', type=float, default=1e-3)
     parser.add_argument('--hidden', type=int, default=16, help='hidden units; 0: linear')
+    parser.add_argument('--members', type=int, default=1, help='networks to take the mean of')
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format='%(message)s')
     is_goal_only = options.benchmark == 'reverie'
@@ -288,12 +299,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     made = fit(
         world, episodes, is_goal_only=is_goal_only, ridge=options.ridge, rounds=options.rounds,
-        num_tried=options.tried, hidden=options.hidden,
+        num_tried=options.tried, hidden=options.hidden, members=options.members,
         report=_logger.info,
     )  # fmt: skip
     arguments = f'--data DIR --benchmark {options.benchmark} --rounds {options.rounds}'
     arguments += f' --ridge {options.ridge:g} --episodes {options.episodes}'
     arguments += f' --tried {options.tried} --hidden {options.hidden}'
+    arguments += f' --members {options.members}'
     arguments += ' --captions-only' if options.captions_only else ''
     arguments += ' --one-per-path' if options.one_per_path else ''
     command = f'python -m vln_core.evaluation.text_fit {arguments} --out FOLDER'

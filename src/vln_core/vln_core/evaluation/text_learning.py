@@ -196,6 +196,33 @@ def fit_network(
     )
 
 
+def mean_of(networks: Sequence[Network]) -> Network:
+    """Return the network whose scores are the mean of those of others.
+
+    Networks that began elsewhere err elsewhere (Hansen and Salamon 1990, network ensembles).
+    """
+    count = len(networks)
+    if count == 1:
+        return networks[0]
+    linear: dict[str, float] = {}
+    hidden: dict[str, list[float]] = {}
+    names = dict.fromkeys(name for network in networks for name in network.linear)
+    for name in names:
+        mean = sum(network.linear.get(name, 0.0) for network in networks) / count
+        linear[name] = round(mean, 3)
+    names = dict.fromkeys(name for network in networks for name in network.hidden)
+    for name in names:
+        hidden[name] = []
+        for network in networks:
+            hidden[name] += network.hidden.get(name, [0.0] * len(network.out))
+    return Network(
+        linear,
+        hidden,
+        [value for network in networks for value in network.offset],
+        [value / count for network in networks for value in network.out],
+    )
+
+
 def _batches(
     sizes: Sequence[int], rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.int64], list[int]]]:

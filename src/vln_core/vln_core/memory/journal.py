@@ -9,7 +9,6 @@ processes may read a store, one writes: who holds the lock on ``FILE.lock``.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import sqlite3
@@ -21,6 +20,7 @@ from typing import IO, Any
 from pydantic import ConfigDict, TypeAdapter
 
 from vln_core.errors import MemoryStoreError
+from vln_core.file_lock import lock_file
 
 SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x564C4E4D  # 'VLNM'
@@ -83,21 +83,15 @@ class Journal:
             raise MemoryStoreError(f'memory store {self.path} refused a write: {error}') from error
 
     def _become_writer(self) -> None:
-        """Take the lock that a dead process cannot leave behind."""
-        path = self.path.with_name(self.path.name + '.lock')
         try:
-            lock = path.open('ab')
+            self._lock = lock_file(self.path.with_name(self.path.name + '.lock'))
         except OSError as error:
             raise MemoryStoreError(f'memory store {self.path} refused a write: {error}') from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.close()
+        if self._lock is None:
             raise MemoryStoreError(
                 f'memory store {self.path} is written by another process; '
                 'end that one or choose another file'
-            ) from error
-        self._lock = lock
+            )
         if self._newest() != self._last_seq:
             self.close()
             raise MemoryStoreError(
