@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
+import legs_exits
 import numpy as np
 
 from vln_cli import paths
@@ -34,8 +35,8 @@ def measure_faults(
 ) -> dict[str, object]:
     """Inject every fault ``repeats`` times.
 
-    Times of cut streams count from the last sample that was sent, those of signals and of the
-    emergency stop from the call. After each the robot must stay still.
+    Times of cut streams count from the last sample that was sent, all others from the call.
+    After each the robot must stay still.
 
     Returns:
         ``fault_to_zero_max_s`` (sensor, command and signal faults), ``node_loss_to_zero_max_s``,
@@ -69,7 +70,11 @@ def measure_faults(
                 worst[number.name] = max(worst[number.name], _zero_after(robot, began))
                 process = Process('vln_nodes.safety_node', _ARGUMENTS)
             say(f'{number.name}: zero within {worst[number.name]:.3f} s')
+        worst['cancel'] = legs_exits.cancel(robot, repeats, _zero_after)
+        say(f'cancel: zero within {worst["cancel"]:.3f} s')
         process.end()
+        worst['exception'] = legs_exits.fail(robot, repeats, _ARGUMENTS, _drive, _zero_after)
+        say(f'exception: zero within {worst["exception"]:.3f} s')
         process = Process('vln_nodes.safety_node', (*_ARGUMENTS, '-p', 'managed:=true'))
         worst['deactivation'] = _deactivate(robot, repeats)
         say(f'deactivation: zero within {worst["deactivation"]:.3f} s')

@@ -283,4 +283,3 @@ def _write_report(
 
 def _tail(path: Path, lines: int = 15) -> str:
     return '\n'.join(path.read_text(errors='replace').splitlines()[-lines:])
-

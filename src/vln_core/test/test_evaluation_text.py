@@ -184,9 +184,9 @@ def test_shares_of_features_sum_up_to_the_score():
 
 def test_the_mean_of_networks_has_the_mean_of_their_scores():
     networks = [
-        Network({'a': 1.0, 'b': -0.5}, {'a': [2.0, -1.0], 'c': [0.5, 3.0]}, [0.2, -1.0], [1.0, 2.0]),
-        Network({'a': 3.0}, {'b': [1.5], 'c': [-4.0]}, [0.5], [0.7]),
-    ]  # fmt: skip
+        Network({'a': 1.0}, {'a': [2.0, -1.0], 'c': [0.5, 3.0]}, [0.2, -1.0], [1.0, 2.0]),
+        Network({'a': 3.0, 'b': -0.5}, {'b': [1.5], 'c': [-4.0]}, [0.5], [0.7]),
+    ]
     options = [{'a': 1.0, 'b': 2.0}, {'c': -1.0}, {'a': -2.0, 'c': 0.5}]
     each = [Scorer(network).scores(options) for network in networks]
     assert Scorer(mean_of(networks)).scores(options) == pytest.approx(np.mean(each, axis=0))
