@@ -52,7 +52,10 @@ def measure_kills(
             moment = time.monotonic()
             safety.end(signal.SIGKILL)
             driver.spin_until(lambda: False, _WATCHED)
-            moves = [when for when, w in driver.seen if when > moment and abs(w) > 1e-6]
+            after = [(when, w) for when, w in driver.seen if when > moment]
+            if len(after) < 10:  # nothing seen is not standing still
+                raise RuntimeError(f'{len(after)} odometry messages in {_WATCHED} s after a kill')
+            moves = [when for when, w in after if abs(w) > 1e-6]
             took.append(max(moves, default=moment) - moment)
             say(f'kill {k + 1}: still after {took[-1]:.3f} s')
             # The dead publisher stays in the graph until its lease ends.

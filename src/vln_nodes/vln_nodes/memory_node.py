@@ -17,6 +17,7 @@ from visualization_msgs.msg import MarkerArray
 from vln_core.context import PlanningContext
 from vln_core.context import WorldGraph as GraphState
 from vln_core.errors import ConfigError, GeometryError, MemoryStoreError, PerceptionError
+from vln_core.memory import kernels
 from vln_core.memory.config import MemoryConfig
 from vln_core.memory.store import MemoryStore
 from vln_interfaces.msg import ProgressRecord, WorldGraph
@@ -69,6 +70,7 @@ class MemoryNode(StackNode):
         self._worker = runtime.Worker(self, 'memory')
         self._changed = Changed(self)
         self._panoramas = PanoramaCache(self, self._changed)
+        kernels.warm_up()  # before the first panorama waits for it
         journal = Path(self._config.journal).expanduser() if self._config.journal else None
         is_odom = self._config.global_frame == self._config.odom_frame
         map_id = '' if is_odom else self._config.global_frame

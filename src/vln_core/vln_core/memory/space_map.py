@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import cv2
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from vln_core.geometry.camera import check_size
 from vln_core.geometry.transforms import yaw_of
 from vln_core.memory.config import MemoryConfig
+from vln_core.memory.kernels import blocked_lines
 from vln_core.observation import View
 
 _OCCUPIED_STEP, _OCCUPIED_CAP = 3, 5
@@ -313,22 +313,19 @@ class SpaceMap:
         start = np.asarray(start_xy, dtype=np.float64)
         if self.evidence.size == 0 or not len(ends):
             return np.ones(len(ends), np.bool_)
-        delta = ends - start
-        length = np.hypot(delta[:, 0], delta[:, 1])
-        ranges = _fractions(int(length.max() / (0.5 * self.cell)) + 2)
-        start = start.reshape(-1, 2)
-        # (N, steps) each; coordinates apart, as this is most of what an update costs.
-        columns = np.floor((start[:, :1] + delta[:, :1] * ranges) / self.cell).astype(np.int64)
-        rows = np.floor((start[:, 1:] + delta[:, 1:] * ranges) / self.cell).astype(np.int64)
-        rows -= self.first_cell[0]
-        columns -= self.first_cell[1]
-        height, width = self.shape
-        inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-        flat = np.where(inside, rows * width + columns, 0)
-        hit = (self.evidence.ravel()[flat] > 0) & inside
-        if np.any(skip):
-            hit &= ranges * length[:, None] <= np.asarray(length - skip)[:, None]
-        return np.logical_not(hit.any(axis=1))
+        starts = np.ascontiguousarray(start.reshape(-1, 2))
+        longest = float(np.hypot(*(ends - starts).T).max())
+        return np.logical_not(
+            blocked_lines(
+                self.evidence,
+                self.first_cell,
+                self.cell,
+                starts,
+                ends,
+                np.zeros(len(ends)) + skip,
+                int(longest / (0.5 * self.cell)) + 2,
+            )
+        )
 
     def transform(self, new_tform_old: NDArray[np.float64]) -> None:
         """Move everything seen by a rigid planar (4, 4) correction of the global frame."""
@@ -361,12 +358,6 @@ class SpaceMap:
         )
         self.first_cell = (int(low[1]), int(low[0]))
         self.version += 1
-
-
-@lru_cache(maxsize=512)
-def _fractions(count: int) -> NDArray[np.float64]:
-    """Return ``count`` numbers from 0 to 1, evenly spread."""
-    return np.linspace(0.0, 1.0, count)
 
 
 def _reduce(
