@@ -32,6 +32,7 @@ from vln_core.errors import VlnError
 from vln_nodes import parameter_sections
 from vln_nodes.base import StackNode
 from vln_nodes.ros_logging import forward_logging
+from vln_nodes.shared_memory import dead_ports_held
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DRAIN = 0.25
@@ -110,10 +111,11 @@ def run(*factories: Callable[[], StackNode], args: Sequence[str] | None = None) 
     runners: list[_Runner] = []
     code = 0
     try:
-        for factory in factories:
-            nodes.append(factory())
-            forward_logging(nodes[-1].get_logger(), 'vln_core')
-            forward_logging(nodes[-1].get_logger(), 'vln_nodes')
+        with dead_ports_held():
+            for factory in factories:
+                nodes.append(factory())
+                forward_logging(nodes[-1].get_logger(), 'vln_core')
+                forward_logging(nodes[-1].get_logger(), 'vln_nodes')
         is_running = True
         runners = [_Runner(node, stop, inbox) for node in nodes]
         inbox.get()
