@@ -95,6 +95,7 @@ class Campaign:
     """Starts the stack, attacks it, starts it again; collects what was tried."""
 
     def __init__(self, options: argparse.Namespace) -> None:
+        from vln_cli.chaos_model import ChaosModel
         from vln_sim_bridge.episodes import load_episodes
         from vln_sim_bridge.scene_cache import resolve_scene
 
@@ -105,6 +106,7 @@ class Campaign:
         self._scene = resolve_scene(f'apartment:{options.seed}')
         self._episodes = load_episodes(self._scene)
         self._secret = f'sk-chaos-{secrets.token_hex(12)}'
+        self._model = ChaosModel(options.seed)
         self._folder = options.out / time.strftime('%Y%m%d-%H%M%S')
         self._stack: ChaosStack | None = None
         self._goals: Goals | None = None
@@ -217,7 +219,7 @@ class Campaign:
         folder = self._folder / f'stack-{self.findings.starts}'
         self.findings.starts += 1
         self._say(f'starting stack {self.findings.starts}')
-        self._stack = ChaosStack(folder, self._scene, self.options.seed, self._secret)
+        self._stack = ChaosStack(folder, self._scene, self.options.seed, self._secret, self._model)
         watch = Watch(self.findings.starts)
         self._goals = Goals(watch, self.findings, self._episodes, self._chooser, self.started)
 
@@ -274,6 +276,7 @@ class Campaign:
     def close(self) -> None:
         """End the stack and note the length."""
         self._end_stack()
+        self._model.close()
         self.findings.seconds = time.monotonic() - self.started
 
     def _say(self, text: str) -> None:

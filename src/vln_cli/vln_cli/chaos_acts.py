@@ -32,6 +32,8 @@ def begin(fault: Fault, stack: ChaosStack, goals: Goals) -> float:
         start = stack.signal(detail['process'], getattr(signal, f'SIG{detail["signal"]}'))
     elif fault.act == 'limit':
         start = stack.limit_files(detail['process'], _FULL)
+    elif fault.act == 'model':
+        stack.model.set_mode(detail['mode'])
     elif fault.act == 'cancel':
         goals.end()
         start = time.monotonic()
@@ -84,6 +86,8 @@ def finish(fault: Fault, stack: ChaosStack, watch: Watch) -> None:
     elif fault.act == 'limit':
         with contextlib.suppress(ProcessLookupError):
             stack.limit_files(detail['process'], None)
+    elif fault.act == 'model':
+        stack.model.set_mode('down')
     elif fault.act == 'rogue':
         watch.end_rogue()
         time.sleep(0.5)

@@ -15,6 +15,15 @@ POSE = ('odom', 'tf')
 ALL = (*COLOR, *DEPTH, *POSE)
 PROCESSES = ('safety_node', 'controller_node', 'light_nodes', 'sim_bridge')
 
+# Out of order is the rule: see chaos_model.
+MODELS = {
+    'slow': 'slow',
+    'stalls within its answers': 'stalls',
+    'answers with web pages': 'pages',
+    'lies: impossible pixels, unknown places, contradictions': 'lies',
+    'calls tools without end': 'tools',
+    'gives orders to its readers': 'hostile',
+}
 HOSTILE = (
     '',
     '   ',
@@ -37,7 +46,7 @@ class Fault:
     Attributes:
         name: As in the report.
         group: What it is about.
-        act: 'rule' (messages), 'signal', 'limit', 'client' or 'rogue'.
+        act: How it is done, see :mod:`vln_cli.chaos_acts`.
         rules: Orders for the interposer.
         detail: What ``act`` needs: process and signal, ...
         stop_within: Zero velocity is due within this time of its begin, s; None: need not stop.
@@ -149,6 +158,10 @@ def _other_faults() -> list[Fault]:
         faults.append(Fault(f'kill -9 {name}', 'processes', 'signal',
                             detail={'process': name, 'signal': 'KILL'}, stop_within=due,
                             seconds=4.0, ends_stack=True))  # fmt: skip
+    faults += [
+        Fault(f'model endpoint {name}', 'model', 'model', detail={'mode': mode}, seconds=15.0)
+        for name, mode in MODELS.items()
+    ]
     faults += [
         Fault('disk full under the memory', 'disk', 'limit', detail={'process': 'light_nodes'},
               seconds=12.0),

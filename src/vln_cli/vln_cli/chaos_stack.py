@@ -17,7 +17,10 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from vln_cli.chaos_interposer import PREFIX, SENSORS
+from vln_cli.chaos_model import ChaosModel
 from vln_cli.chaos_watch import Acknowledged, resident_bytes
 from vln_cli.launch import launch_command
 from vln_cli.paths import ROOT
@@ -25,13 +28,14 @@ from vln_cli.processes import end_marked, marked_processes
 
 _MARK = 'VLN_CHAOS_STACK'
 _STARTED = re.compile(r'\[([\w.-]+)-\d+\]: process started with pid \[(\d+)\]')
-_JOURNAL = re.compile(r"^(/\*\*/memory:\n(?:.*\n)*?    journal: )''$", re.M)
 
 
 class ChaosStack:
     """One launch of the stack and the interposer."""
 
-    def __init__(self, folder: Path, scene: Path, seed: int, secret: str) -> None:
+    def __init__(
+        self, folder: Path, scene: Path, seed: int, secret: str, model: ChaosModel
+    ) -> None:
         """Start both; output goes to ``folder``.
 
         Args:
@@ -39,7 +43,9 @@ class ChaosStack:
             scene: Scene folder.
             seed: Of noise and interposer.
             secret: Put into the environment as every key of a model; must never be printed.
+            model: Endpoint of System 2.
         """
+        self.model = model
         folder.mkdir(parents=True)
         self.folder, self.journal = folder, folder.parent / 'memory.db'
         self.memory: dict[str, list[tuple[float, float]]] = {}
@@ -76,10 +82,11 @@ class ChaosStack:
 
     def _parameters(self) -> Path:
         text = (ROOT / 'config' / 'params' / 'simulation.yaml').read_text(encoding='utf-8')
-        text, count = _JOURNAL.subn(lambda m: f'{m.group(1)}{self.journal}', text)
-        assert count == 1, 'config/params/simulation.yaml has no journal of the memory'
+        values = yaml.safe_load(text)
+        values['/**/memory']['ros__parameters']['journal'] = str(self.journal)
+        values['/**/system2']['ros__parameters'] |= self.model.parameters()
         file = self.folder / 'parameters.yaml'
-        file.write_text(text, encoding='utf-8')
+        file.write_text(yaml.safe_dump(values), encoding='utf-8')
         return file
 
     def _launch_file(self) -> Path:

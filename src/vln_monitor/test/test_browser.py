@@ -148,7 +148,8 @@ def test_watch_instruct_and_stop_in_motion(stack: Stack, at_rest: None, open_pag
     page = open_page(stack.url)
     wait_for_text(page, '#link', 'connected')
     assert eventually(lambda: has_picture(page), 30.0)
-    page.wait_for_function("document.querySelectorAll('#nodes .dot.ok').length >= 6")
+    # A function: the page's policy forbids to evaluate an expression more than once.
+    page.wait_for_function("() => document.querySelectorAll('#nodes .dot.ok').length >= 6")
 
     page.fill('#instruct-text', INSTRUCTION)
     page.click('#instruct-send')

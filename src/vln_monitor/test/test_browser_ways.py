@@ -97,7 +97,7 @@ def open_page(
                 page.add_init_script(script)
             page.goto(f'http://127.0.0.1:{port}/')
             page.wait_for_function(
-                "document.getElementById('people').innerText == 'nobody drives'"
+                "() => document.getElementById('people').innerText == 'nobody drives'"
             )
             velocities.clear()
             return page

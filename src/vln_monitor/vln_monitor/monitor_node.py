@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -38,12 +40,13 @@ from vln_monitor.serving import ServerThread, tls_context
 from vln_monitor.session import Desk
 from vln_monitor.trail import Trail
 from vln_monitor.wheel import TeleopLimits
-from vln_nodes import conversions, parameters, qos, runtime
+from vln_nodes import conversions, parameters, qos
 from vln_nodes.base import STEADY, StackNode, steady_now
 
 _NUM_DECISIONS = 100
 _NUM_INSTRUCTIONS = 50
 _OTHERS = 'another program'
+_POLL_PERIOD, _SHOW_PERIOD = 0.1, 0.2  # s
 
 
 def _history(depth: int, *, reliable: bool) -> QoSProfile:
@@ -67,7 +70,8 @@ class MonitorNode(StackNode):
         self._log = CommandLog(config.command_log_path)
         self._hub = Hub(steady_now)
         self._desk = Desk(commands, self._hub, self._log)
-        self._worker = runtime.Worker(self, 'pictures')
+        # Not a runtime.Worker, which wakes the executor for each picture: nothing awaits these.
+        self._pictures = ThreadPoolExecutor(max_workers=1, thread_name_prefix='pictures')
         self._is_encoding = False
         self._poses: deque[tuple[int, tuple[float, float, float]]] = deque(maxlen=40)
         self._trail = Trail()
@@ -85,7 +89,7 @@ class MonitorNode(StackNode):
         }
         self._safety_time = 0.0
         self._subscribe()
-        self._show_timer = self.create_timer(0.2, self._show_robot, clock=STEADY)
+        self._shown = self._pictured = 0.0
         self._rows_timer = self.create_timer(0.5, self._show_health, clock=STEADY)
         self._serve(Access(tokens), context)
 
@@ -123,14 +127,14 @@ class MonitorNode(StackNode):
         # As deep as what arrives between two looks at them.
         self._odometry = Polled(self, Odometry, 'odom', _history(30, reliable=False))
         self._heartbeats = Polled(self, Heartbeat, 'heartbeat', _history(100, reliable=True))
+        self._safety = Polled(self, SafetyStatus, 'safety_status', qos.LATCHED)
         self._camera = Polled(
             self, Image, 'camera/color/image_raw', _history(1, reliable=False), raw=True
         )
-        self._poll_timer = self.create_timer(
-            1.0 / self._config.camera_rate, self._poll, clock=STEADY
-        )
+        # One timer for all that comes often: each turn of the executor costs a millisecond.
+        period = min(_POLL_PERIOD, 1.0 / self._config.camera_rate)
+        self._poll_timer = self.create_timer(period, self._poll, clock=STEADY)
         for kind, topic, handler, profile in (
-            (SafetyStatus, 'safety_status', self._on_safety, qos.LATCHED),
             (DiagnosticArray, 'diagnostics', self._on_diagnostics, qos.EVENTS),
             (Panorama, 'panorama', self._on_panorama, qos.PANORAMA),
             (WorldGraph, 'world_graph', self._on_graph, qos.LATCHED),
@@ -149,13 +153,22 @@ class MonitorNode(StackNode):
     def _poll(self) -> None:
         for message in self._odometry.take():
             self._on_odometry(message)
+        now = steady_now()
         for message in self._heartbeats.take():
-            self._table.beat(message.node, steady_now())
-        if self._hub.wants_camera and not self._is_encoding:
+            self._table.beat(message.node, now)
+        for message in self._safety.take():
+            self._safety_time = now
+            self._hub.post('safety', views.safety(message))
+        if now - self._shown >= _SHOW_PERIOD:
+            self._shown = now
+            self._show_robot()
+        is_due = now >= self._pictured + 0.9 / self._config.camera_rate
+        if is_due and self._hub.wants_camera and not self._is_encoding:
+            self._pictured = now
             pictures = self._camera.take()
             if pictures:
                 self._is_encoding = True
-                self._worker.submit(self._encode, pictures[-1])
+                self._in_background(self._encode, pictures[-1])
 
     def _on_odometry(self, message: Odometry) -> None:
         try:
@@ -173,14 +186,19 @@ class MonitorNode(StackNode):
         if self._trail.is_changed:
             self._hub.post('trail', {'points': self._trail.take()})
 
-    def _on_safety(self, message: SafetyStatus) -> None:
-        self._safety_time = steady_now()
-        self._hub.post('safety', views.safety(message))
-
     def _on_plan(self, message: Path) -> None:
         self._hub.post('plan', views.plan(message))
 
     # -- camera ---------------------------------------------------------------------------------
+
+    def _in_background(self, work: Callable[..., None], *args: Any) -> None:
+        def run() -> None:
+            try:
+                work(*args)
+            except Exception as error:  # a picture that cannot be drawn must not end the page
+                self.get_logger().error(f'a picture could not be drawn: {error!r}')
+
+        self._pictures.submit(run)
 
     def _encode(self, data: bytes) -> None:
         try:
@@ -232,7 +250,7 @@ class MonitorNode(StackNode):
             png = views.png_of_rgb(conversions.rgb_of_image(message))
             self._hub.post_binary('map_image', {'size': [message.width, message.height]}, png)
 
-        self._worker.submit(work)
+        self._in_background(work)
 
     def _on_map(self, message: OccupancyGrid) -> None:
         def work() -> None:
@@ -240,7 +258,7 @@ class MonitorNode(StackNode):
             if drawn is not None:
                 self._hub.post_binary('map', *drawn)
 
-        self._worker.submit(work)
+        self._in_background(work)
 
     # -- decisions ------------------------------------------------------------------------------
 
@@ -317,5 +335,5 @@ class MonitorNode(StackNode):
         for server in self._servers:
             server.close()
         self._commands.close()
-        self._worker.close()
+        self._pictures.shutdown(wait=False, cancel_futures=True)
         self._log.close()
