@@ -19,6 +19,7 @@ def main() -> None:
         forward_logging(made[0].get_logger(), 'vln_monitor')
         return made[0]
 
+    runtime.keep_memory()
     runtime.main(commands, lambda: MonitorNode(made[0]))  # type: ignore[arg-type]
 
 
