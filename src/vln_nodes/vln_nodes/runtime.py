@@ -35,7 +35,7 @@ from vln_nodes.base import StackNode
 from vln_nodes.ros_logging import forward_logging
 from vln_nodes.shared_memory import dead_ports_held
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8  # malloc.h
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DRAIN = 0.25
 # Python's 5 ms let busy workers keep executors and heartbeats of their process waiting for seconds
@@ -181,6 +181,7 @@ def keep_memory() -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_ARENA_MAX, 1)  # one place for all threads, or it grows with each of them
         mallopt(_M_MMAP_THRESHOLD, 32 << 20)
         mallopt(_M_TRIM_THRESHOLD, 64 << 20)
 

@@ -31,6 +31,7 @@ _WHITE: _Colour = (255, 255, 255)
 _MIN_SPAN = 6.0
 _MAX_OBJECTS = 40
 _BUBBLE_PX = 8
+_MOST_NUMBERS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +175,10 @@ def _trail(picture: MapImage, layout: LabelLayout, graph: WorldGraph) -> None:
     head = picture.pixel_of(*tip)
     cv2.arrowedLine(image, spots[-1], head, _HERE, 3, cv2.LINE_AA, tipLength=0.45)
     layout.block((head[0] - 5, head[1] - 5, head[0] + 5, head[1] + 5))
-    # The newest decision point is the one that matters most, so it is written first.
-    for waypoint, spot in reversed(list(zip(graph.waypoints, spots, strict=True))):
+    # The newest decision point is the one that matters most, so it is written first; there is no
+    # room to number more than some dozens.
+    newest = list(zip(graph.waypoints, spots, strict=True))[-_MOST_NUMBERS:]
+    for waypoint, spot in reversed(newest):
         colour = _HERE if waypoint is here else _START if waypoint.id == 0 else _TRAIL
         _bubble(image, layout, str(waypoint.id), spot, colour)
     layout.label(image, 'start', spots[0], _START, 13)

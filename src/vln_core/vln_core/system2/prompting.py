@@ -109,7 +109,8 @@ class PromptLibrary:
 def fenced(text: str, limit: int) -> str:
     """Return text that cannot leave its <data> fence, cut to ``limit`` characters."""
     plain = _FENCE.sub('[removed]', text)
-    plain = ''.join(c for c in plain if c in '\n\t' or c.isprintable())
+    if not plain.replace('\n', '').isprintable():
+        plain = ''.join(c for c in plain if c in '\n\t' or c.isprintable())
     if len(plain) <= limit:
         return plain
     return plain[: limit - 20].rsplit('\n', 1)[0] + '\n... (cut)'
@@ -219,6 +220,7 @@ def topology_text(context: PlanningContext) -> str:
         names += [f'{name} (no position)' for name, _ in cluster.categories if name not in known]
         lines.append(f'cluster {cluster.id}: {{{", ".join(names[:14])}}}')
     lines.append('Navigable viewpoints:')
+    spots = [_spots(cluster, placed, here) for cluster in clusters]
     for view in sorted(
         context.graph.viewpoints, key=lambda v: (v.is_visited, v.path_length, v.id)
     ):
@@ -226,11 +228,8 @@ def topology_text(context: PlanningContext) -> str:
             continue
         near = sorted(
             cluster.id
-            for cluster in clusters
-            if any(
-                math.hypot(x - view.x, y - view.y) < _NEAR
-                for x, y in _spots(cluster, placed, here)
-            )
+            for cluster, those in zip(clusters, spots, strict=True)
+            if any(math.hypot(x - view.x, y - view.y) < _NEAR for x, y in those)
         )
         relation = f'near cluster {", ".join(map(str, near))}' if near else 'near no cluster'
         visited = 'visited' if view.is_visited else 'unvisited'
