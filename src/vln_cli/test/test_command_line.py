@@ -111,6 +111,16 @@ def test_unknown_launch_file_and_malformed_argument():
     assert 'no launch file "nothing_like_it"' in result.stderr
 
 
+@needs_setup
+def test_options_may_stand_between_arguments():
+    result = vln('launch', 'sim.launch.xml', '--show-args', 'scene:=small_house')
+    assert result.returncode == 0, result.stderr
+    assert 'scene' in result.stdout
+    for command in (['health', 'safety', '--timeout', '0.1', 'memory'],
+                    ['doctor', '--robot', 'a:=b', '--duration', '0', 'c:=d']):  # fmt: skip
+        assert 'unrecognized' not in vln(*command).stderr
+
+
 def test_launch_file_is_found_by_path(tmp_path):
     file = tmp_path / 'mine.launch.xml'
     file.write_text('<launch/>')

@@ -18,7 +18,7 @@ from vln_cli.doctor import MISSING, WRONG, print_table
 
 def main(argv: Sequence[str]) -> int:
     """Print the table and write the report; 0 if nothing is missing or wrong, else 1."""
-    options = _parser().parse_args(argv)
+    options = _parser().parse_intermixed_args(argv)
     from vln_core.errors import VlnError
 
     try:

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         '--wait', type=float, default=10.0, help='how long to wait for a stack, s (default 10)'
     )
-    options = parser.parse_args(argv)
+    options = parser.parse_intermixed_args(argv)
     instruction = ' '.join(options.instruction).strip()
     if not instruction:
         print('vln: the instruction is empty', file=sys.stderr)

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument('nodes', nargs='*', default=NODES, help=f'default: {" ".join(NODES)}')
     parser.add_argument('--namespace', default='', help='namespace of the stack')
     parser.add_argument('--timeout', type=float, default=5.0, help='listen so long, s (default 5)')
-    options = parser.parse_args(argv)
+    options = parser.parse_intermixed_args(argv)
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 

@@ -75,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         '-s', '--show-args', action='store_true', help='list the arguments of the file'
     )
-    options = parser.parse_args(argv)
+    options = parser.parse_intermixed_args(argv)
     if options.file is None:
         for file in sorted((ROOT / 'launch').glob('*.launch.*')):
             print(file.name)

@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> int:
         '.vln/local_model at the first use (about 130 MB)',
     )
     parser.add_argument('-x', '--stop', action='store_true', help='stop after a lane that failed')
-    options = parser.parse_args(list(argv[:split]))
+    options = parser.parse_intermixed_args(list(argv[:split]))
     unknown = [name for name in options.lanes if name not in table]
     if unknown:
         print(f'vln: no lane "{unknown[0]}"; there are: {", ".join(table)}', file=sys.stderr)

@@ -84,7 +84,7 @@ def _print_commands(path: Path, values: dict[str, str], params_dir: Path | None)
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return the exit code."""
     logging.basicConfig(format='[%(levelname)s] [%(name)s]: %(message)s', level=logging.INFO)
-    options = _options().parse_args(argv)
+    options = _options().parse_intermixed_args(argv)
     try:
         values = parse_arguments(options.arguments)
         if options.show_args:
