@@ -227,6 +227,8 @@ class _Turn:
             near = walking_distance(self.c, thing)
             arrive = min(self.config.arrive, 0.8 * self.c.stop_radius)
             enough = 0.95 * self.c.stop_radius
+            if near > enough and not anything and self._leads_nowhere(thing):
+                continue  # another way round may be found by exploring
             move = None
             if (
                 near > arrive
@@ -257,6 +259,19 @@ class _Turn:
             return False
         gap = float(np.hypot(*(self.s.track[-2] - self.s.xy)))
         return gap < 0.3 and is_pursued(self.s, thing)
+
+    def _leads_nowhere(self, thing: ObjectState) -> bool:
+        """Tell whether turn after turn a thing could not be driven at, and none brought nearer."""
+        named = f', "{thing.category}")'
+        failed = {
+            note.step
+            for note in self.c.history
+            if note.code != 0 and note.action.startswith('go(') and note.action.endswith(named)
+        }
+        if len(failed) < self.config.max_tries:
+            return False
+        gaps = [surface_distance(xy, thing) for xy in self.s.track]
+        return len(gaps) > 1 and gaps[-1] > min(gaps[:-1]) - 0.3
 
     def _stands_still(self) -> bool:
         """Tell whether the last waypoints lie on one spot: what was tried here does not work."""
