@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from vln_cli.chaos_findings import Findings, Tried
 from vln_cli.interrupts import interrupt
+from vln_cli.paths import ROOT
 
 if TYPE_CHECKING:
     from vln_cli.chaos_faults import Fault
@@ -95,6 +96,7 @@ class Campaign:
     """Starts the stack, attacks it, starts it again; collects what was tried."""
 
     def __init__(self, options: argparse.Namespace) -> None:
+        sys.path.insert(0, str(ROOT / 'tests'))  # the scripted endpoint is that of the tests
         from vln_cli.chaos_model import ChaosModel
         from vln_sim_bridge.episodes import load_episodes
         from vln_sim_bridge.scene_cache import resolve_scene
