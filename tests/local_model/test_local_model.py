@@ -69,13 +69,15 @@ def test_decisions_in_a_row_are_valid_records(base_url, mode, tmp_path):
         client, ModelPlannerConfig(mode=mode, has_vision=False, max_repairs=0, max_text=120)
     )
     count = DECISIONS if mode == 'ham' else max(1, DECISIONS // 5)
-    kinds = Counter()
+    kinds, said = Counter(), set()
     for number in range(count):
         now = replace(step(number), step=number)
         record = planner.decide(now)
         validate(record, now)
         kinds[record.action.type] += 1
+        said.add(record.model_dump_json())
     assert sum(kinds.values()) == count
     assert client.usage.failed_calls == 0 and client.usage.calls == count
     assert client.usage.reply_tokens > 10 * count
-    assert len(kinds) > 1 or count < 10, f'always the same answer: {kinds}'
+    # Which actions it likes is the model's business; that it speaks at all is ours.
+    assert len(said) > 1, f'always the same answer: {said}'
