@@ -21,8 +21,6 @@ class ChaosModel:
     def __init__(self, seed: int) -> None:
         self._chooser = random.Random(seed)
         self._mode = 'down'
-        self.answers = 0
-        """Requests that a fault has answered."""
         self._server = ModelServer(self._answer)
         self._server.__enter__()
 
@@ -59,7 +57,6 @@ class ChaosModel:
         mode = self._mode
         if mode == 'down':
             return _DOWN
-        self.answers += 1
         if mode == 'pages':
             return Play(body='<html><body><h1>502 Bad Gateway</h1></body></html>')
         if mode == 'tools':

@@ -328,6 +328,23 @@ def test_arrived_is_who_comes_no_nearer():
     assert isinstance(decide(replace(ctx, history=())).action, Go)
 
 
+def test_what_cannot_be_driven_at_in_three_turns_is_sought_another_way():
+    stove, beyond = thing(5, 'stove', 4.0, 0.0), opening(1, 0.0, 3.0, (0.0, 1.0, 0.0))
+    track = ((0.0, 0.0, 0.0), (0.0, 0.5, 0.0), (0.0, -0.5, 0.0), (0.0, 1.0, 0.0))
+    failed = tuple(note(step, f'go(view {step}, "stove")', 205) for step in range(3))
+    ctx = context(
+        'Go to the stove', track=track, objects=(stove,), openings=(beyond,), history=failed,
+        detections=(detection(0, 'stove', 4.0, 0.0),),
+    )  # fmt: skip
+    assert decide(ctx).action == Goto(viewpoint='f1')
+    assert isinstance(decide(replace(ctx, history=failed[:2])).action, Go | MoveTo)
+    nearer = context(
+        'Go to the stove', track=(*track[:3], (1.0, 0.0, 0.0)), objects=(stove,), history=failed,
+        openings=(beyond,), detections=(detection(0, 'stove', 4.0, 0.0),),
+    )  # fmt: skip
+    assert isinstance(decide(nearer).action, Go | MoveTo)
+
+
 def test_one_looks_again_in_the_room_the_route_led_into():
     # the way led through the door into a bathroom, where a detector missed the sink
     objects = (EXIT_DOOR, thing(3, 'toilet', 4.6, 0.1), *BEDROOM)
